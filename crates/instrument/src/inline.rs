@@ -101,3 +101,23 @@ pub fn call(guard: Option<&Guard>, function: &str, arguments: &[(ScalarType, Ope
     }
     Stmt::Block(inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_body_can_be_inserted() {
+        let guard = Guard {
+            negated: false,
+            register: "%p1".to_owned(),
+        };
+        assert!(BODIES.len() > 10);
+        for name in BODIES.keys() {
+            let Stmt::Block(inserted) = body(name, Some(&guard), &[]) else {
+                panic!("{name}");
+            };
+            assert!(inserted.len() > 2, "{name}");
+        }
+    }
+}

@@ -2,7 +2,8 @@
 //!
 //! Compilers unroll loops into loads from one register with different offsets. As long as nothing in between synchronises, branches or changes
 //! that register, the checks of all of them can stand in front of the first: only reads are taken together, so no other access of the thread
-//! becomes earlier or later than a record that it could clash with. Equal reads are checked once.
+//! becomes earlier or later than a record that it could clash with. Equal reads are checked once. A read in front of a store to the same place, or
+//! behind one, is not checked: whatever clashes with it clashes with the store.
 
 use crate::access::{self, Access, Bytes, Memory};
 use crate::{SiteAccess, sync};
@@ -228,6 +229,38 @@ mod tests {
             (3, Run::Checked),
         ];
         assert_eq!(all, expected.into());
+    }
+
+    #[test]
+    fn a_load_in_front_of_a_store_to_its_place_is_not_checked() {
+        let all = runs(&body(
+            "ld.global.f32 %f1, [%rd1+8]; ld.global.f32 %f2, [%rd2]; st.global.f32 [%rd1+8], %f1; ld.global.f32 %f3, [%rd1+8];",
+        ));
+        assert_eq!(all, [(0, Run::Checked), (3, Run::Checked)].into());
+    }
+
+    #[test]
+    fn a_load_is_checked_where_something_may_come_in_between() {
+        for between in [
+            "bar.sync 0;",
+            "add.s64 %rd1, %rd1, 4;",
+            "@%p1 bra L; L:",
+            "fence.acq_rel.gpu;",
+            "call f, ();",
+        ] {
+            let text = format!("ld.global.f32 %f1, [%rd1]; {between} st.global.f32 [%rd1], %f1;");
+            assert_eq!(runs(&body(&text)), HashMap::new(), "{between}");
+        }
+        // The store is not certain, or is another one.
+        for store in [
+            "@%p1 st.global.f32 [%rd1], %f1;",
+            "st.volatile.global.f32 [%rd1], %f1;",
+            "st.global.u16 [%rd1], %rs1;",
+            "st.global.f32 [%rd1+4], %f1;",
+        ] {
+            let text = format!("ld.global.f32 %f1, [%rd1]; {store}");
+            assert_eq!(runs(&body(&text)), HashMap::new(), "{store}");
+        }
     }
 
     #[test]
