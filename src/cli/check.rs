@@ -3,9 +3,9 @@
 mod dump;
 
 use super::accept::AcceptArgs;
-use super::also::AlsoArgs;
-use super::choice::choice;
-use super::watched::Watched;
+use super::check_progress::Watched;
+use super::report_files::AlsoArgs;
+use super::value_enums::choice;
 use check::geometry;
 use check::{Argument, Budgets, Checked, Kernels, Request, Schedules, Source, verdict};
 use clap::Args;
@@ -60,7 +60,7 @@ pub struct CheckArgs {
     files: Vec<PathBuf>,
 
     /// How many settings of guessed numbers to try: sizes are the number of threads, one less, a prime, one more, 1, 0; floats are 1, 0, -1, 0.001
-    #[arg(long, value_name = "N", default_value_t = check::inputs::DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
+    #[arg(long, value_name = "N", default_value_t = check::DEFAULT_INPUTS, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
     inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,

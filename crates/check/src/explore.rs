@@ -6,6 +6,7 @@ mod grow;
 mod memory;
 mod once;
 mod outside;
+mod reached;
 mod short;
 mod take;
 mod turns;
@@ -15,6 +16,7 @@ mod writers;
 pub use difference::Difference;
 pub use memory::{Buffer, Memory};
 pub use outside::{Deed, Outside, Reach};
+pub use turns::Turns;
 
 use super::error::{Error, ErrorKind};
 use super::geometry::Geometry;
@@ -24,7 +26,7 @@ use super::request::{Progress, Watch};
 use super::work::Work;
 use detect::coverage::Coverage;
 use detect::finding::{Action, End, Finding};
-use detect::rules::Rule;
+use detect::rules::{Level, Rule};
 use grow::enlarge;
 use ptx::source::SourceLine;
 use report::{Diagnostic, Sources};
@@ -47,7 +49,7 @@ pub struct Exploration<'a> {
     /// The launch's shape.
     pub geometry: &'a Geometry,
     /// Variables of the module that are set before the launch.
-    pub variables: &'a [super::request::Argument],
+    pub variables: &'a [super::argument::Argument],
     /// The schedules.
     pub schedules: Schedules,
     /// Budgets of a launch.
@@ -98,8 +100,8 @@ pub type Key = (Rule, Vec<(String, u32)>);
 /// What came out of a build.
 #[derive(Debug, Default)]
 pub struct Explored {
-    /// The findings; `replay` holds the schedule.
-    pub diagnostics: Vec<Diagnostic>,
+    /// The findings as they were seen: nobody changes them ([`Explored::diagnostics`]).
+    diagnostics: Vec<Diagnostic>,
     /// Of each group of findings the first one, before it was worded, with its schedule.
     pub examples: Vec<(Key, Finding, ScheduleSpec)>,
     /// The same, one by one and schedule by schedule.
@@ -120,6 +122,8 @@ pub struct Explored {
     pub output: String,
     /// The [keys](Diagnostic::key) of `divergent-barrier` where all who went past a barrier left the kernel behind it.
     pub past_and_exited: HashSet<Key>,
+    /// The keys of the findings that are in global memory.
+    pub in_global: HashSet<Key>,
     /// The keys of the races that are in shared memory.
     pub races_in_shared: HashSet<Key>,
     /// Buffers that had to grow.
@@ -143,6 +147,11 @@ pub struct Explored {
 }
 
 impl Explored {
+    /// The findings as they were seen; `replay` holds the schedule.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
     /// Whether a schedule did not end within the budget of warp-instructions.
     pub fn took_the_budget(&self) -> bool {
         let mut all = self.diagnostics.iter();
@@ -259,6 +268,10 @@ impl Exploration<'_> {
         }
         let difference = out.difference.clone();
         escalate::escalate(&mut out.diagnostics, &state.results, difference.as_ref());
+        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
+            // Nobody ships this build: its speed is of no interest.
+            out.diagnostics.retain(|d| d.level != Level::Note);
+        }
         Ok(out)
     }
 

@@ -2,48 +2,17 @@
 
 mod named;
 
-use super::error::{Error, ErrorKind};
+use super::error::Error;
 use super::host::Host;
 use super::input::Input;
-use super::plan::Sizes;
+pub use super::request::Given;
+pub use super::shape::parse;
+use super::shape::{BLOCK_THREADS, check};
 use named::Named;
 pub(super) use named::other_blocks;
 use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
 use simt::ids::Dim3;
 use std::collections::BTreeSet;
-
-/// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
-/// Specifications").
-pub const BLOCK_THREADS: u64 = 1024;
-const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
-const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-
-/// Reads `X[,Y[,Z]]`.
-///
-/// # Errors
-///
-/// A sentence for the command line's parser.
-pub fn parse(text: &str) -> Result<Dim3, String> {
-    let mut out = [1u32; 3];
-    let parts: Vec<&str> = text.split([',', 'x']).collect();
-    if parts.len() > 3 {
-        return Err("give at most three numbers: X,Y,Z".into());
-    }
-    for (to, part) in out.iter_mut().zip(&parts) {
-        let part = part.trim();
-        *to = match part.parse::<u64>() {
-            Ok(0) => return Err("every dimension must be at least 1".into()),
-            Ok(n) => u32::try_from(n).map_err(|_| format!("{n} is more than any GPU supports"))?,
-            Err(_) => {
-                return Err(format!(
-                    "`{part}` is not a positive number; write X, X,Y or X,Y,Z"
-                ));
-            }
-        };
-    }
-    let [x, y, z] = out;
-    Ok(Dim3 { x, y, z })
-}
 
 /// Grid, block and dynamic shared memory of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,29 +25,83 @@ pub struct Geometry {
     pub shared: u32,
     /// Whether all blocks are resident and can call `grid.sync()`.
     pub cooperative: bool,
-    /// Where the parts that the user did not give come from; `None` if all were given.
-    pub from: Option<String>,
+    /// Where its parts come from.
+    pub origins: Origins,
 }
 
-/// What [`Geometry::from`] says of a launch of which nothing is known.
-const GUESSED: &str = "guessed";
+/// Where a part of a launch's shape comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// The user gave it.
+    Given,
+    /// The kernel declares it (`.reqntid`, `.maxntid`).
+    Declared,
+    /// The host program launches the kernel so.
+    Host,
+    /// Constants, arrays or accesses of the kernel tell it.
+    Source,
+    /// It is what is likely.
+    Default,
+}
 
-impl Geometry {
-    /// Whether racetrap chose the block, because neither the user nor the source says it.
-    pub fn is_guessed(&self) -> bool {
-        self.from.as_deref() == Some(GUESSED)
+/// Where the parts of a launch's shape come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origins {
+    /// The blocks.
+    pub grid: From,
+    /// The threads of a block.
+    pub block: From,
+    /// The dynamic shared memory.
+    pub shared: From,
+    /// How the host program launches the kernel, where it says a part: `as line 12 launches it`.
+    pub host: Option<String>,
+}
+
+/// What guesses start from: how large the launch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Threads of the whole launch.
+    pub threads: u64,
+    /// What a number of elements is likely to be: the threads in x where the kernel works on a plane, all threads otherwise.
+    pub count: u64,
+    /// Where the kernel works on a plane, the threads in y.
+    pub rows: Option<u64>,
+}
+
+impl Sizes {
+    /// A launch of one dimension.
+    pub fn linear(threads: u64) -> Sizes {
+        Sizes {
+            threads,
+            count: threads,
+            rows: None,
+        }
     }
 }
 
-/// What the user gave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Given {
-    /// Blocks.
-    pub grid: Option<Dim3>,
-    /// Threads of a block.
-    pub block: Option<Dim3>,
-    /// Bytes of dynamic shared memory of a block.
-    pub shared: Option<u32>,
+impl Origins {
+    fn all(&self) -> [From; 3] {
+        [self.grid, self.block, self.shared]
+    }
+
+    /// Where what the user did not give comes from, in words; `None` if all was given.
+    pub fn describe(&self) -> Option<&str> {
+        match &self.host {
+            Some(host) => Some(host),
+            None => self
+                .all()
+                .iter()
+                .any(|from| *from != From::Given)
+                .then_some("guessed"),
+        }
+    }
+}
+
+impl Geometry {
+    /// Whether racetrap chose a part of it, because neither the user nor the host program says any.
+    pub fn is_guessed(&self) -> bool {
+        self.origins.host.is_none() && self.origins.describe().is_some()
+    }
 }
 
 /// Completes what was given: by a launch in the host code, by what the kernel declares (`.reqntid`, `.maxntid`), by constants that it
@@ -98,78 +121,66 @@ pub fn complete(
     let launch = host.map(|host| &host.launch);
     let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
     let dynamic = function.is_some_and(|f| dynamic_shared(module, f));
-    let mut from = None;
+    let mut origins = Origins {
+        grid: From::Given,
+        block: From::Given,
+        shared: From::Given,
+        host: None,
+    };
     let block = match (given.block, launch.and_then(|l| l.block)) {
         (Some(block), _) => block,
         (None, Some(block)) => {
-            from = host.map(Host::describe);
+            origins.block = From::Host;
             three(block)
         }
         (None, None) => {
-            from = Some(GUESSED.to_string());
-            guess_block(module, function, &Named::of(input, entry))
+            let (block, from) = guess_block(module, function, &Named::of(input, entry));
+            origins.block = from;
+            block
         }
     };
     let grid = match (given.grid, launch.and_then(|l| l.grid)) {
         (Some(grid), _) => grid,
-        (None, Some(grid)) if given.block.is_none() => three(grid),
+        (None, Some(grid)) if given.block.is_none() => {
+            origins.grid = From::Host;
+            three(grid)
+        }
         _ => {
-            from.get_or_insert_with(|| GUESSED.to_string());
+            origins.grid = From::Default;
             guess_grid(module, function)
         }
     };
     let shared = match (given.shared, launch.and_then(|l| l.shared)) {
         (Some(shared), _) => shared,
-        (None, Some(shared)) if shared > 0 && given.block.is_none() => shared,
+        (None, Some(shared)) if shared > 0 && given.block.is_none() => {
+            origins.shared = From::Host;
+            shared
+        }
         (None, _) if dynamic => {
-            from.get_or_insert_with(|| GUESSED.to_string());
+            origins.shared = From::Default;
             // Eight bytes a thread: a double, or two arrays of words.
             u32::try_from(block.count() * 8).unwrap_or(0).min(48 << 10)
         }
         _ => 0,
     };
+    if origins.block == From::Host {
+        origins.host = host.map(Host::describe);
+    }
     check(grid, block)?;
     Ok(Geometry {
         grid,
         block,
         shared,
         cooperative: launch.is_some_and(|l| l.cooperative),
-        from,
+        origins,
     })
-}
-
-pub(super) fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
-    let threads = block.count();
-    if threads > BLOCK_THREADS {
-        let shown = report::terminal::thousands(threads);
-        let blocks = grid.count().saturating_mul(threads).div_ceil(BLOCK_THREADS);
-        return Err(Error::new(
-            ErrorKind::Launch,
-            format!("a block of {shown} threads is too large: the maximum is 1,024"),
-        )
-        .help(format!(
-            "split it over more blocks, for example `--grid {blocks} --block {BLOCK_THREADS}`"
-        )));
-    }
-    for (what, size, limits) in [("block", block, BLOCK_LIMITS), ("grid", grid, GRID_LIMITS)] {
-        for (axis, (length, limit)) in ["x", "y", "z"]
-            .iter()
-            .zip([size.x, size.y, size.z].into_iter().zip(limits))
-        {
-            if length > limit {
-                return Err(Error::new(ErrorKind::Launch, format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
-                    .help(format!("put the larger length in x: `--{what} X,Y,Z`")));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The block that is guessed, and whether a guessed grid has several blocks.
 pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
     let module = &input.builds[0].module;
     let function = function(module, entry);
-    let block = guess_block(module, function, &Named::of(input, entry));
+    let (block, _) = guess_block(module, function, &Named::of(input, entry));
     (block, guess_grid(module, function).count() > 1)
 }
 
@@ -212,6 +223,22 @@ pub(super) fn grid_follows_sizes(given: Given, input: &Input, entry: &str) -> bo
     given.grid.is_none() && reads("%ctaid") && !reads("%nctaid")
 }
 
+/// Whether a kernel, or a function that it may call, reads a thread's number.
+pub(super) fn tells_threads_apart(input: &Input, entry: &str) -> bool {
+    tells_apart(input, entry, "%tid")
+}
+
+/// Whether a kernel, or a function that it may call, reads a block's number.
+pub(super) fn tells_blocks_apart(input: &Input, entry: &str) -> bool {
+    tells_apart(input, entry, "%ctaid")
+}
+
+fn tells_apart(input: &Input, entry: &str, register: &str) -> bool {
+    let module = &input.builds[0].module;
+    let mut axes = AXES.iter();
+    axes.any(|axis| reads_anywhere(module, entry, register, axis))
+}
+
 /// Whether a kernel is made for every block: where it reads a thread's number, it reads how many threads there are.
 pub(super) fn fits_every_block(input: &Input, entry: &str) -> bool {
     let module = &input.builds[0].module;
@@ -252,19 +279,20 @@ fn directive(function: &Function, name: &str) -> Option<[u32; 3]> {
     ])
 }
 
-fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) -> Dim3 {
+/// The block that is guessed, and what says so.
+fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) -> (Dim3, From) {
     let Some(function) = function else {
-        return Dim3::linear(64);
+        return (Dim3::linear(64), From::Default);
     };
     if let Some([x, y, z]) = directive(function, ".reqntid") {
-        return Dim3 { x, y, z };
+        return (Dim3 { x, y, z }, From::Declared);
     }
     let bound = launch_bound(function);
     let most = bound.unwrap_or(BLOCK_THREADS);
     let plane = reads(function, "%tid", "y");
     let block = named.block(plane);
     if let Some(block) = block.filter(|block| block.count() <= most) {
-        return block;
+        return (block, From::Source);
     }
     if plane {
         // A tile, with or without a padding column.
@@ -272,16 +300,25 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) 
             .into_iter()
             .map(|b| b / 4)
             .max();
-        return match side {
-            Some(words) if words >= 1024 && most >= 1024 => Dim3 { x: 32, y: 32, z: 1 },
-            Some(words) if (64..256).contains(&words) && most >= 64 => Dim3 { x: 8, y: 8, z: 1 },
-            _ => rectangle(bound.unwrap_or(256)),
+        return match (side, bound) {
+            (Some(words), _) if words >= 1024 && most >= 1024 => {
+                (Dim3 { x: 32, y: 32, z: 1 }, From::Source)
+            }
+            (Some(words), _) if (64..256).contains(&words) && most >= 64 => {
+                (Dim3 { x: 8, y: 8, z: 1 }, From::Source)
+            }
+            (_, Some(bound)) => (rectangle(bound), From::Declared),
+            (_, None) => (rectangle(256), From::Default),
         };
     }
     // A bound of 1,024 threads says what every block keeps to.
-    let bound = bound.filter(|bound| *bound < BLOCK_THREADS);
-    let fitting = bound.or_else(|| array_block(module, function, most));
-    Dim3::linear(fitting.unwrap_or(DEFAULT_BLOCK.min(most)) as u32)
+    if let Some(bound) = bound.filter(|bound| *bound < BLOCK_THREADS) {
+        return (Dim3::linear(bound as u32), From::Declared);
+    }
+    match array_block(module, function, most, named) {
+        Some(threads) => (Dim3::linear(threads as u32), From::Source),
+        None => (Dim3::linear(DEFAULT_BLOCK.min(most) as u32), From::Default),
+    }
 }
 
 /// Threads of a block of which nothing says how large it is: two warps, of which one can overtake the other.
@@ -312,13 +349,17 @@ fn rectangle(threads: u64) -> Dim3 {
 }
 
 /// The most threads up to a limit for which a shared array has a word or two each. An array of up to [`SLOTS`] words says nothing of
-/// threads: it may have a slot for each warp.
-fn array_block(module: &Module, function: &Function, most: u64) -> Option<u64> {
-    let all = shared_arrays(module, function).into_iter();
-    let words = all.flat_map(|bytes| [bytes / 4, bytes / 8]);
-    words
-        .filter(|w| *w <= most && w.is_multiple_of(32) && *w > SLOTS)
-        .max()
+/// threads: it may have a slot for each warp. One of a few rows, `stage[2][128]`, has a row for the threads.
+fn array_block(module: &Module, function: &Function, most: u64, named: &Named<'_>) -> Option<u64> {
+    let fits = |words: &u64| *words <= most && words.is_multiple_of(32) && *words > SLOTS;
+    let all = shared_variables(module, function).into_iter();
+    let words = all.flat_map(
+        |(name, bytes)| match named.rows(&name, bytes).filter(fits) {
+            Some(row) => [row, row],
+            None => [bytes / 4, bytes / 8],
+        },
+    );
+    words.filter(fits).max()
 }
 
 /// Warps of a block, at most: elements of an array with a slot for each.
@@ -398,17 +439,31 @@ fn any_operand(function: &Function, test: &dyn Fn(&Operand) -> bool) -> bool {
 
 /// Bytes of each static shared array.
 fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
-    let all = arrays(module, function).into_iter();
-    all.filter_map(|(space, bytes)| (space == StateSpace::Shared).then_some(bytes))
+    let all = shared_variables(module, function).into_iter();
+    all.map(|(_, bytes)| bytes).collect()
+}
+
+/// Name and bytes of each static shared array.
+fn shared_variables(module: &Module, function: &Function) -> Vec<(String, u64)> {
+    let all = variables(module, function).into_iter();
+    all.filter(|(v, _)| v.space == StateSpace::Shared)
+        .map(|(v, bytes)| (v.name.clone(), bytes))
         .collect()
 }
 
 /// Space and bytes of each array of the kernel and the module.
 fn arrays(module: &Module, function: &Function) -> Vec<(StateSpace, u64)> {
-    let bytes = |v: &Variable| {
+    let all = variables(module, function).into_iter();
+    all.map(|(v, bytes)| (v.space, bytes)).collect()
+}
+
+/// Each array of the kernel and the module, with its bytes.
+fn variables<'m>(module: &'m Module, function: &'m Function) -> Vec<(&'m Variable, u64)> {
+    let with_bytes = |v: &'m Variable| {
         let elements: u64 = v.dims.iter().map(|d| d.unwrap_or(0)).product();
         let each = u64::from(super::parameters::scalar_type_bytes(v.ty));
-        (!v.dims.is_empty() && elements > 0).then(|| (v.space, elements.saturating_mul(each)))
+        let is_array = !v.dims.is_empty() && elements > 0;
+        is_array.then(|| (v, elements.saturating_mul(each)))
     };
     fn inside<'a>(body: &'a [Stmt], out: &mut Vec<&'a Variable>) {
         for stmt in body {
@@ -419,13 +474,13 @@ fn arrays(module: &Module, function: &Function) -> Vec<(StateSpace, u64)> {
             }
         }
     }
-    let mut variables = Vec::new();
-    inside(function.body.as_deref().unwrap_or_default(), &mut variables);
-    variables.extend(module.items.iter().filter_map(|item| match item {
+    let mut all = Vec::new();
+    inside(function.body.as_deref().unwrap_or_default(), &mut all);
+    all.extend(module.items.iter().filter_map(|item| match item {
         Item::Variable(v) => Some(v),
         _ => None,
     }));
-    variables.into_iter().filter_map(bytes).collect()
+    all.into_iter().filter_map(with_bytes).collect()
 }
 
 /// Whether the kernel, or any device function, names dynamic shared memory.
@@ -459,46 +514,6 @@ fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("4", 4, 1, 1)]
-    #[case("4,2", 4, 2, 1)]
-    #[case("4, 2, 3", 4, 2, 3)]
-    #[case("16x16", 16, 16, 1)]
-    fn sizes_are_read(#[case] text: &str, #[case] x: u32, #[case] y: u32, #[case] z: u32) {
-        assert_eq!(parse(text), Ok(Dim3 { x, y, z }));
-    }
-
-    #[rstest]
-    #[case("")]
-    #[case("0")]
-    #[case("-1")]
-    #[case("1,2,3,4")]
-    #[case("5000000000")]
-    #[case("a")]
-    fn mistakes_are_refused(#[case] text: &str) {
-        assert!(parse(text).is_err());
-    }
-
-    #[test]
-    fn impossible_launches_are_refused() {
-        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|e| e.to_string());
-        assert!(block(32, 32, 1).is_ok());
-        assert!(block(2000, 1, 1).unwrap_err().contains("2,000 threads"));
-        assert!(block(1, 1, 65).unwrap_err().contains("65 in z"));
-        assert!(
-            check(
-                Dim3 {
-                    x: 1,
-                    y: 70000,
-                    z: 1
-                },
-                Dim3::ONE
-            )
-            .is_err()
-        );
-    }
 
     fn guess(text: &str) -> (Dim3, Dim3) {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
@@ -506,7 +521,7 @@ mod tests {
         let f = function(&module, "k");
         (
             guess_grid(&module, f),
-            guess_block(&module, f, &Named::default()),
+            guess_block(&module, f, &Named::default()).0,
         )
     }
 

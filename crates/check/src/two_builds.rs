@@ -13,36 +13,41 @@
 //! race seems to be one line's with itself, and the advice is wrong. Where the unoptimised build, which has both reads, tells a race
 //! of that line with another one and none with itself, its finding stands for both.
 
-use super::explore::Explored;
+use super::explore::{Explored, Key};
 use super::input::Build;
+use super::seen::Seen;
 use detect::rules::Rule;
 use report::Diagnostic;
+use std::collections::HashSet;
 use toolchain::Optimisation;
 
-/// Drops such errors of the optimised build, and says so at the warnings of the unoptimised one.
-pub fn downgrade(explored: &mut [Explored], builds: &[Build]) {
+/// What was found, by build: such errors of the optimised build are dropped, and the findings of the unoptimised one say so.
+pub(super) fn joined(explored: &[Explored], builds: &[Build]) -> Vec<Vec<Seen>> {
+    let of = |e: &Explored| e.diagnostics().iter().cloned().map(Seen::of).collect();
+    let mut all: Vec<Vec<Seen>> = explored.iter().map(of).collect();
     let build = |wanted: Optimisation| builds.iter().position(|b| b.name == Some(wanted.name()));
     let (Some(optimised), Some(unoptimised)) = (
         build(Optimisation::Optimised),
         build(Optimisation::Unoptimised),
     ) else {
-        return;
+        return all;
     };
-    if let Ok([optimised, unoptimised]) = explored.get_disjoint_mut([optimised, unoptimised]) {
-        compare(optimised, unoptimised);
-        soften(optimised, unoptimised);
-        unmerge(optimised, unoptimised);
+    if let Ok([first, second]) = all.get_disjoint_mut([optimised, unoptimised]) {
+        compare(first, &explored[optimised].past_and_exited, second);
+        soften(first, second);
+        unmerge(first, second);
     }
+    all
 }
 
 /// What the optimised code shows to do less harm than its rule says is no worse in the unoptimised code, where values pass through
 /// memory and cannot be followed.
-fn soften(optimised: &Explored, unoptimised: &mut Explored) {
-    for known in &optimised.diagnostics {
-        if known.level < known.rule.level() {
-            let same = |d: &&mut Diagnostic| d.key() == known.key();
-            let others = unoptimised.diagnostics.iter_mut().filter(same);
-            others.for_each(|d| d.level = d.level.min(known.level));
+fn soften(optimised: &[Seen], unoptimised: &mut [Seen]) {
+    for known in optimised {
+        if known.level < known.found.rule.level() {
+            let key = known.found.key();
+            let others = unoptimised.iter_mut().filter(|o| o.found.key() == key);
+            others.for_each(|other| other.level = other.level.min(known.level));
         }
     }
 }
@@ -57,12 +62,15 @@ fn raced(diagnostic: &Diagnostic) -> Option<Vec<(&str, u32)>> {
 }
 
 /// Lets the unoptimised build's finding stand for a race that the optimised one has in one line only because reads were merged.
-fn unmerge(optimised: &mut Explored, unoptimised: &mut Explored) {
-    optimised.diagnostics.retain(|one| {
-        let Some(&[line]) = raced(one).as_deref() else {
+fn unmerge(optimised: &mut Vec<Seen>, unoptimised: &mut [Seen]) {
+    optimised.retain(|one| {
+        let Some(&[line]) = raced(&one.found).as_deref() else {
             return true;
         };
-        let others: Vec<_> = unoptimised.diagnostics.iter().map(raced).collect();
+        let others: Vec<_> = unoptimised
+            .iter()
+            .map(|other| raced(&other.found))
+            .collect();
         let of = |lines: &Option<Vec<(&str, u32)>>| {
             let lines = lines.as_deref().unwrap_or_default();
             lines.contains(&line).then_some(lines.len())
@@ -73,7 +81,7 @@ fn unmerge(optimised: &mut Explored, unoptimised: &mut Explored) {
         let Some(index) = others.iter().position(|lines| of(lines) == Some(2)) else {
             return true;
         };
-        let whole = &mut unoptimised.diagnostics[index];
+        let whole = &mut unoptimised[index];
         if whole.level < one.level {
             return true;
         }
@@ -83,16 +91,15 @@ fn unmerge(optimised: &mut Explored, unoptimised: &mut Explored) {
     });
 }
 
-fn compare(optimised: &mut Explored, unoptimised: &mut Explored) {
-    let exited = &optimised.past_and_exited;
-    let (kept, errors) = std::mem::take(&mut optimised.diagnostics)
+fn compare(optimised: &mut Vec<Seen>, exited: &HashSet<Key>, unoptimised: &mut [Seen]) {
+    let (kept, errors): (Vec<Seen>, Vec<Seen>) = std::mem::take(optimised)
         .into_iter()
-        .partition(|d| !exited.contains(&d.key()));
-    optimised.diagnostics = kept;
+        .partition(|seen| !exited.contains(&seen.found.key()));
+    *optimised = kept;
     for error in errors {
-        match warning(&error, &mut unoptimised.diagnostics) {
+        match warning(&error.found, unoptimised) {
             Some(warning) => explain(warning, error),
-            None => optimised.diagnostics.push(error),
+            None => optimised.push(error),
         }
     }
 }
@@ -104,19 +111,20 @@ fn barrier(diagnostic: &Diagnostic) -> Option<(&str, u32)> {
 }
 
 /// The warning that says of the same barrier that threads had exited, if that is all that is wrong with it.
-fn warning<'a>(error: &Diagnostic, all: &'a mut [Diagnostic]) -> Option<&'a mut Diagnostic> {
+fn warning<'a>(error: &Diagnostic, all: &'a mut [Seen]) -> Option<&'a mut Seen> {
     let here = barrier(error)?;
-    let of = |d: &Diagnostic, rule: Rule| d.rule == rule && barrier(d) == Some(here);
-    if all.iter().any(|d| of(d, Rule::DivergentBarrier)) {
+    let of =
+        |seen: &Seen, rule: Rule| seen.found.rule == rule && barrier(&seen.found) == Some(here);
+    if all.iter().any(|seen| of(seen, Rule::DivergentBarrier)) {
         return None;
     }
-    all.iter_mut().find(|d| of(d, Rule::BarrierAfterExit))
+    all.iter_mut().find(|seen| of(seen, Rule::BarrierAfterExit))
 }
 
-fn explain(warning: &mut Diagnostic, error: Diagnostic) {
-    let past = error.labels.iter().filter(|l| l.is_guilty()).nth(1);
+fn explain(warning: &mut Seen, error: Seen) {
+    let past = error.found.labels.iter().filter(|l| l.is_guilty()).nth(1);
     let at = past.map_or(String::new(), |l| format!(" at line {}", l.line));
-    warning.notes.push(format!(
+    warning.last.push(format!(
         "the optimiser has merged the end of these threads with the others'{at}, behind the barrier: optimised, they go past it there"
     ));
     warning.builds.splice(0..0, error.builds);
@@ -160,27 +168,15 @@ mod tests {
     }
 
     /// What is left of an error of the optimised build, at the barrier of line 6, and of what the unoptimised one has.
-    fn left(exited: bool, unoptimised: &[(Rule, [u32; 2])]) -> (usize, Vec<Diagnostic>) {
+    fn left(exited: bool, unoptimised: &[(Rule, [u32; 2])]) -> (usize, Vec<Seen>) {
         let error = diagnostic(Rule::DivergentBarrier, [6, 7], "optimised");
         let past_and_exited = exited.then(|| error.key()).into_iter().collect();
         let others = unoptimised.iter();
-        let mut explored = [
-            Explored {
-                diagnostics: vec![error],
-                past_and_exited,
-                ..Explored::default()
-            },
-            Explored {
-                diagnostics: others
-                    .map(|(rule, lines)| diagnostic(*rule, *lines, "unoptimised"))
-                    .collect(),
-                ..Explored::default()
-            },
-        ];
-        let [optimised, unoptimised] = &mut explored;
-        compare(optimised, unoptimised);
-        let [optimised, unoptimised] = explored;
-        (optimised.diagnostics.len(), unoptimised.diagnostics)
+        let others = others.map(|(rule, lines)| diagnostic(*rule, *lines, "unoptimised"));
+        let mut optimised = vec![Seen::of(error)];
+        let mut unoptimised: Vec<Seen> = others.map(Seen::of).collect();
+        compare(&mut optimised, &past_and_exited, &mut unoptimised);
+        (optimised.len(), unoptimised)
     }
 
     #[test]
@@ -188,40 +184,35 @@ mod tests {
         let (errors, warnings) = left(true, &[(Rule::BarrierAfterExit, [6, 4])]);
         assert_eq!((errors, warnings.len()), (0, 1));
         assert_eq!(warnings[0].builds, ["optimised", "unoptimised"]);
-        assert!(warnings[0].notes[0].contains("at line 7"));
+        assert!(warnings[0].last[0].contains("at line 7"));
     }
 
     #[test]
     fn threads_that_stay_make_an_error() {
         let (errors, warnings) = left(false, &[(Rule::BarrierAfterExit, [6, 4])]);
         assert_eq!((errors, warnings.len()), (1, 1));
-        assert!(warnings[0].notes.is_empty());
+        assert!(warnings[0].last.is_empty());
     }
 
     #[test]
     fn the_optimised_code_knows_more_of_values() {
-        let of = |level, lines| Explored {
-            diagnostics: vec![Diagnostic {
+        let of = |level, lines| {
+            vec![Seen::of(Diagnostic {
                 level,
                 ..diagnostic(Rule::DataRace, lines, "build")
-            }],
-            ..Explored::default()
+            })]
         };
         for (lines, level) in [([3, 3], Level::Warning), ([3, 4], Level::Error)] {
             let mut unoptimised = of(Level::Error, lines);
             soften(&of(Level::Warning, [3, 3]), &mut unoptimised);
-            assert_eq!(unoptimised.diagnostics[0].level, level);
+            assert_eq!(unoptimised[0].level, level);
         }
     }
 
     #[test]
     fn a_merged_read_has_its_own_line() {
-        let race = |lines, build| diagnostic(Rule::DataRace, lines, build);
-        let of = |all: Vec<Diagnostic>| Explored {
-            diagnostics: all,
-            ..Explored::default()
-        };
-        for (others, kept) in [
+        let race = |lines, build| Seen::of(diagnostic(Rule::DataRace, lines, build));
+        for (mut unoptimised, kept) in [
             (vec![race([3, 4], "unoptimised")], 0),
             (
                 vec![race([3, 4], "unoptimised"), race([3, 3], "unoptimised")],
@@ -230,11 +221,10 @@ mod tests {
             (vec![race([4, 5], "unoptimised")], 1),
             (Vec::new(), 1),
         ] {
-            let mut optimised = of(vec![race([3, 3], "optimised")]);
-            let mut unoptimised = of(others);
+            let mut optimised = vec![race([3, 3], "optimised")];
             unmerge(&mut optimised, &mut unoptimised);
-            assert_eq!(optimised.diagnostics.len(), kept);
-            let told = unoptimised.diagnostics.first().map(|d| d.builds.len());
+            assert_eq!(optimised.len(), kept);
+            let told = unoptimised.first().map(|seen| seen.builds.len());
             assert!(kept == 1 || told == Some(2));
         }
     }

@@ -1,33 +1,44 @@
-//! What the runs of a clean check have not shown: lines that no thread ran, branches that always went the same way, accesses
-//! beyond the ends of buffers whose sizes are guesses, and what guesses led to that were given up.
+//! What the runs of a clean check have not shown: lines that no thread ran, branches that always went the same way, loops that went round
+//! less than three times, blocks of several warps and grids of several blocks, accesses beyond the ends of buffers whose sizes are guesses.
 //!
 //! Lines and branches are those of the unoptimised build, where there is one: it has all lines, and a branch for each of the
 //! source. [`session::coverage`] says what counts as run.
 
-use super::Prepared;
 use super::argument::Value;
+use super::explore::Turns;
+use super::geometry::{self, From};
+use super::hypothesis::Hypothesis;
 use super::plan::{Origin, Plan};
+use super::prepare::Prepared;
 use detect::coverage::Coverage;
-use report::{GuessedBuffer, Sources, Unseen, note_lines, source_place};
+use report::{GuessedBuffer, NoLaunch, ShortLoop, Sources, Unseen, note_lines, source_place};
 use session::coverage::{one_way, reached};
 use std::collections::BTreeMap;
 
-/// What was not seen; `coverage` is that of each build, over all runs, and `left_out` says which guesses were given up.
+/// What all runs together have reached.
+pub(super) struct Reached<'a> {
+    /// By build, where the branches went.
+    pub coverage: &'a [Coverage],
+    /// How often the loops of the last build went round.
+    pub turns: &'a Turns,
+}
+
+/// What was not seen of a kernel that is judged with a hypothesis.
 pub(super) fn unseen(
     prepared: &Prepared,
-    plan: &Plan,
-    coverage: &[Coverage],
-    left_out: Vec<String>,
+    hypothesis: &Hypothesis,
+    reached_by: &Reached<'_>,
     sources: &mut Sources,
 ) -> Unseen {
-    let last = prepared.programs.iter().zip(coverage).next_back();
+    let last = prepared
+        .programs
+        .iter()
+        .zip(reached_by.coverage)
+        .next_back();
     let Some((program, coverage)) = last else {
-        return Unseen {
-            guesses: left_out,
-            ..Unseen::default()
-        };
+        return Unseen::default();
     };
-    let warps = prepared.geometry.block.count().div_ceil(32) as u32;
+    let warps = hypothesis.block().count().div_ceil(32) as u32;
     let masks = reached(program, coverage, warps);
     let mut ran = BTreeMap::new();
     note_lines(program, &masks, sources, &mut ran);
@@ -41,13 +52,43 @@ pub(super) fn unseen(
         .into_iter()
         .filter(|(_, ran)| !ran)
         .map(|(place, _)| place);
+    let mut loops: Vec<ShortLoop> = (reached_by.turns.short())
+        .filter_map(|(site, turns)| {
+            let place = source_place(program.site(site), sources)?;
+            Some(ShortLoop { place, turns })
+        })
+        .collect();
+    loops.sort();
+    loops.dedup_by(|a, b| a.place == b.place);
     Unseen {
         lines: lines.collect(),
         branches,
-        buffers: buffers(plan),
-        guesses: left_out,
+        loops,
+        launches: launches(prepared, hypothesis),
+        buffers: buffers(&hypothesis.plan),
         ..Unseen::default()
     }
+}
+
+/// What the launch had not that the kernel may be launched with. Whoever gives a launch, or launches the kernel in the same file, knows.
+fn launches(prepared: &Prepared, hypothesis: &Hypothesis) -> Vec<NoLaunch> {
+    let shape = hypothesis.shape();
+    let guessed = |from| matches!(from, From::Source | From::Default);
+    let (input, entry) = (&prepared.input, &prepared.entry);
+    let mut all = Vec::new();
+    if shape.block.count() <= 32
+        && guessed(shape.origins.block)
+        && geometry::tells_threads_apart(input, entry)
+    {
+        all.push(NoLaunch::SeveralWarps);
+    }
+    if shape.grid.count() == 1
+        && guessed(shape.origins.grid)
+        && geometry::tells_blocks_apart(input, entry)
+    {
+        all.push(NoLaunch::SeveralBlocks);
+    }
+    all
 }
 
 fn buffers(plan: &Plan) -> Vec<GuessedBuffer> {

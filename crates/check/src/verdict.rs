@@ -1,11 +1,11 @@
 //! The sentence under the findings: what was tried and what it promises.
 
-use super::Checked;
+use super::checked::Checked;
 use super::explore::Explored;
-use super::geometry::Geometry;
 use super::host;
+use super::hypothesis::Hypothesis;
 use super::input::Input;
-use super::plan::{Origin, Plan};
+use super::plan::Origin;
 use super::request::{Request, Schedules, Source};
 use anstyle::Style;
 use detect::rules::{Level, Rule};
@@ -24,12 +24,11 @@ pub fn setting(
     request: &Request,
     input: &Input,
     entry: &str,
-    geometry: &Geometry,
-    plan: &Plan,
+    hypothesis: &Hypothesis,
     explored: &[Explored],
 ) -> Setting {
     let three = |d: Dim3| [d.x, d.y, d.z];
-    let geometry = plan.geometry(geometry);
+    let (geometry, plan) = (hypothesis.shape(), &hypothesis.plan);
     let mut schedules: Vec<String> = Vec::new();
     for schedule in explored.iter().flat_map(|e| &e.schedules) {
         if !schedules.contains(schedule) {
@@ -55,6 +54,10 @@ pub fn setting(
         builds: input
             .builds
             .iter()
+            .take(match explored.len() {
+                0 => usize::MAX,
+                ran => ran,
+            })
             .filter_map(|b| b.name)
             .map(str::to_string)
             .collect(),
@@ -64,8 +67,8 @@ pub fn setting(
 }
 
 /// The options that launch the kernel so again.
-pub fn launch(geometry: &Geometry, plan: &Plan) -> Vec<String> {
-    let geometry = plan.geometry(geometry);
+pub fn launch(hypothesis: &Hypothesis) -> Vec<String> {
+    let (geometry, plan) = (hypothesis.shape(), &hypothesis.plan);
     let mut words = vec![
         format!("--grid {}", geometry.grid),
         format!("--block {}", geometry.block),
@@ -244,6 +247,9 @@ pub fn judge(
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
         summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
     }
+    if let Some(gpu) = told.gpu.filter(|_| stop.is_none()) {
+        summary = format!("{summary}; as on sm_{gpu}");
+    }
     if let Some(how) = input.confined.and_then(unconfined) {
         summary = format!("{summary}; the compiler was not confined: {how}");
     }
@@ -331,6 +337,8 @@ pub struct Told {
     pub older_values: bool,
     /// The settings of guessed integers that were tried beside the first.
     pub inputs: Vec<String>,
+    /// The architecture number of the GPU that the kernel ran on, where it is known.
+    pub gpu: Option<u32>,
     /// How long it took.
     pub time: Duration,
 }
@@ -419,11 +427,11 @@ pub fn code(check: &Check, deny: Option<Level>) -> u8 {
 pub fn preamble(checked: &Checked, color: bool) -> String {
     let Checked {
         check,
-        geometry,
-        plan,
+        hypothesis,
         explored,
         ..
     } = checked;
+    let (geometry, plan) = (hypothesis.shape(), &hypothesis.plan);
     let Some(setting) = &check.setting else {
         return String::new();
     };
@@ -444,7 +452,8 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
     if setting.cooperative {
         launch.push_str(" --cooperative");
     }
-    let mut rows = vec![(launch, geometry.from.clone())];
+    let from = geometry.origins.describe().map(str::to_owned);
+    let mut rows = vec![(launch, from)];
     for (index, argument) in setting.arguments.iter().enumerate() {
         let flag = format!(
             "--arg {}",

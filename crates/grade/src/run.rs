@@ -169,12 +169,13 @@ impl Run<'_> {
         let prepared = Prepared::new(&request, 1, &mut sources, &Unwatched).ok()?;
         let program = prepared.programs.first()?;
         let mut counter = Counts::default();
-        let exploration = prepared.exploration(&request, &Unwatched);
+        let first = &prepared.first;
+        let exploration = prepared.exploration(&first.geometry, &request, &Unwatched);
         exploration
-            .watched(program, &prepared.plan, &mut counter)
+            .watched(program, &first.plan, &mut counter)
             .ok()?;
         let mut counts = by_metric(&counter);
-        let geometry = &prepared.geometry;
+        let geometry = &first.geometry;
         counts.insert(Metric::Instructions, ran.steps() as f64);
         counts.insert(
             Metric::SharedBytes,

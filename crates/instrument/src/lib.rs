@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ast::Module ─ rewrite (access, sync: what is inserted where) ─► ast::Module + runtime.ptx ─► the driver, or the simulator
-//!                 ├─ runs: which checks stand for several accesses
+//!                 ├─ merged_checks: which checks stand for several accesses
 //!                 ├─ inline.ptx: usual checks, in the function itself
 //!                 └─ site: which number stands for which line          findings ◄─ layout ◄─ memory that the launch wrote
 //! ```
@@ -16,7 +16,7 @@
 //!
 //! **The usual way is short.** Where all lanes of a warp access a line of 128 bytes of global memory, lane by word, one *header* stands for its 32
 //! records, until somebody accesses a part of it otherwise; then the words get their records (`open_line`). Neighbouring reads of straight-line
-//! code are checked as one, by lanes that share them, and reads in front of a store to the same place not at all (`runs`). What is usual stands in the function itself
+//! code are checked as one, by lanes that share them, and reads in front of a store to the same place not at all (`merged_checks`). What is usual stands in the function itself
 //! (`runtime/inline.ptx`), on registers that hold the thread's state; whatever is not usual is left to the runtime's functions, which
 //! find the state in local memory.
 //!
@@ -42,9 +42,9 @@ mod access;
 mod emit;
 mod inline;
 pub mod layout;
+mod merged_checks;
 mod module;
 mod rewrite;
-mod runs;
 mod runtime;
 mod site;
 mod sync;

@@ -3,9 +3,9 @@
 use crate::access::{self, Access, Bytes, Memory};
 use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, int, name};
 use crate::inline::call;
+use crate::merged_checks::{self, Run};
 use crate::module::{DYNAMIC, Facts};
-use crate::runs::{self, Run};
-use crate::sync::{self, Told};
+use crate::sync::{self, SyncEvent};
 use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
 use ptx::semantics::{Space, TypedInstruction};
@@ -128,7 +128,7 @@ impl Rewriter<'_> {
     }
 
     fn statements(&mut self, body: Vec<Stmt>, names: &Names, out: &mut Vec<Stmt>) {
-        let runs = runs::runs(&body);
+        let runs = merged_checks::runs(&body);
         for (at, statement) in body.into_iter().enumerate() {
             match statement {
                 Stmt::Block(inner) => {
@@ -179,7 +179,7 @@ impl Rewriter<'_> {
         let mut guard = instruction.guard.clone();
         let after = told
             .iter()
-            .any(|t| !matches!(t, Told::Release(_) | Told::Strong(..)));
+            .any(|t| !matches!(t, SyncEvent::Release(_) | SyncEvent::Strong(..)));
         if let Some(old) = guard
             .as_mut()
             .filter(|g| after && writes(&instruction, &g.register))
@@ -191,10 +191,10 @@ impl Rewriter<'_> {
         for one in &told {
             let scope = |reach: sync::Reach| (ScalarType::B32, int(reach as u64));
             match one {
-                Told::Release(reach) => {
+                SyncEvent::Release(reach) => {
                     out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
                 }
-                Told::Strong(reach, reads, writes) if self.facts.fences => {
+                SyncEvent::Strong(reach, reads, writes) if self.facts.fences => {
                     let does = u64::from(*reads) | u64::from(*writes) << 1;
                     let does = (ScalarType::B32, int(does));
                     out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
@@ -211,20 +211,20 @@ impl Rewriter<'_> {
             .filter_map(|one| {
                 let guard = guard.as_ref();
                 Some(match one {
-                    Told::Release(_) | Told::Strong(..) => return None,
-                    Told::Fence(reach) => {
+                    SyncEvent::Release(_) | SyncEvent::Strong(..) => return None,
+                    SyncEvent::Fence(reach) => {
                         call(guard, "fence", &[(ScalarType::B32, int(*reach as u64))])
                     }
-                    Told::Acquire(reach) => {
+                    SyncEvent::Acquire(reach) => {
                         call(guard, "acquire", &[(ScalarType::B32, int(*reach as u64))])
                     }
-                    Told::Barrier => {
+                    SyncEvent::Barrier => {
                         let clears = int(u64::from(!self.facts.splits));
                         inline::body("barrier", guard, &[("CLEARS", clears)])
                     }
-                    Told::Counted(index) => call(guard, "counted", &[operand(*index)]),
-                    Told::Loose => call(guard, "loose", &[]),
-                    Told::Warp(index) => match operand(*index) {
+                    SyncEvent::Counted(index) => call(guard, "counted", &[operand(*index)]),
+                    SyncEvent::Loose => call(guard, "loose", &[]),
+                    SyncEvent::Warp(index) => match operand(*index) {
                         (_, mask) if is_all(&mask, &names.constants) => {
                             inline::body("warp", guard, &[])
                         }

@@ -3,14 +3,14 @@
 //! There is no oracle. The kernel's own results are one: a mutant that leaves what the kernel itself left under none of the schedules does
 //! something else ([`Results`]). A guessed buffer that has to grow for a mutant says the same.
 //!
-//! Mutants that show nothing by themselves are removed together at last ([`super::together`]): of two adjacent barriers each is
+//! Mutants that show nothing by themselves are removed together at last ([`super::combinations`]): of two adjacent barriers each is
 //! dispensable, and not both.
 
 use super::case::{place, ptx_lines};
 use super::exercise::{Exercise, Exercised, Watcher};
 use super::judged::{Judged, Outcome, Subject};
 use super::trial::{self, Trial};
-use super::{Kind, Mutant, Unit, mutants as all_mutants, mutated, together};
+use super::{Kind, Mutant, Unit, combinations, mutants as all_mutants, mutated};
 use catalog::probe::Sign;
 use check::explore::{Exploration, Explored};
 use check::input::Build;
@@ -80,8 +80,8 @@ pub fn mutants(
         grounds: Vec::new(),
     };
     let mut first = Trial {
-        geometry: prepared.geometry.clone(),
-        plan: prepared.plan.clone(),
+        geometry: prepared.first.geometry.clone(),
+        plan: prepared.first.plan.clone(),
         how: String::new(),
     };
     let mut notes = Vec::new();
@@ -89,7 +89,7 @@ pub fn mutants(
     let mut own = kernel.own(&mut first, prepared.schedules.clone(), &mut sources)?;
     subject.refused = refusal(&own);
     if subject.refused.is_some() {
-        let rule = worst(&own.diagnostics).map(|d| d.rule);
+        let rule = worst(own.diagnostics()).map(|d| d.rule);
         for mut other in trial::instead(&prepared, request, &first, rule) {
             let instead = kernel.own(&mut other, prepared.schedules.clone(), &mut sources)?;
             if refusal(&instead).is_none() {
@@ -104,7 +104,10 @@ pub fn mutants(
             }
         }
     }
-    let launch = check::verdict::launch(&first.geometry, &first.plan);
+    let launch = check::verdict::launch(&check::Hypothesis {
+        geometry: first.geometry.clone(),
+        plan: first.plan.clone(),
+    });
     if subject.refused.is_some() {
         return Ok(KernelMutants {
             subject,
@@ -165,7 +168,7 @@ pub fn mutants(
         });
     }
     progress("removing together what nothing fails without");
-    subject.together = together::groups(
+    subject.together = combinations::groups(
         &all,
         &subject.mutants,
         |module| {
@@ -185,7 +188,7 @@ pub fn mutants(
 
 /// Why nothing follows from this kernel's mutants.
 fn refusal(own: &Explored) -> Option<(u8, String)> {
-    if let Some(worst) = worst(&own.diagnostics) {
+    if let Some(worst) = worst(own.diagnostics()) {
         let why = format!(
             "the kernel itself is not clean, and mutants tell what a clean one needs ({}: {})",
             worst.rule, worst.title
@@ -285,13 +288,13 @@ impl<'a> Kernel<'a> {
         trial: &'b Trial,
         schedules: &'b [ScheduleSpec],
     ) -> Exploration<'b> {
+        let (geometry, request) = (&trial.geometry, self.request);
         Exploration {
-            geometry: &trial.geometry,
             schedules: Schedules::Only(schedules.to_vec()),
             trace: false,
             remember: true,
             perf: false,
-            ..self.prepared.exploration(self.request, self.watch)
+            ..self.prepared.exploration(geometry, request, self.watch)
         }
     }
 
@@ -506,7 +509,7 @@ fn sign(
         diagnostic: None,
         example: None,
     };
-    if let Some(worst) = worst(&ran.diagnostics) {
+    if let Some(worst) = worst(ran.diagnostics()) {
         return Some(Sign {
             rule: Some(worst.rule),
             what: format!("{}: {}", worst.rule, worst.title),

@@ -147,7 +147,7 @@ fn shaped(
     };
     let module = &prepared.input.builds[0].module;
     let mut geometry = geometry::complete(given, &prepared.input, &prepared.entry, None).ok()?;
-    geometry.cooperative |= prepared.geometry.cooperative;
+    geometry.cooperative |= prepared.first.geometry.cooperative;
     let sizes = geometry::sizes(&geometry, module, &prepared.entry);
     let parameters = Parameters::of(module, &prepared.entry, prepared.input.source.as_ref());
     let plan = Plan::new(parameters, &request.arguments, sizes, request.seed).ok()?;

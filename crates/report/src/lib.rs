@@ -14,19 +14,19 @@ mod help;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod kernel_view;
 mod language;
 pub mod markdown;
 pub mod memory;
 mod merge;
-mod safe;
 pub mod sarif;
-pub mod scene;
 pub mod source;
 pub mod terminal;
 pub mod trace;
 pub mod tracer;
 pub mod unjudged;
-mod unseen;
+mod unreached;
+mod untrusted_text;
 pub mod view;
 
 pub use accept::{Accepted, Judged};
@@ -37,9 +37,9 @@ pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
-pub use safe::{safe, visible};
 pub use source::{SourceFile, Sources};
-pub use unseen::{note_lines, source_place};
+pub use unreached::{note_lines, source_place};
+pub use untrusted_text::{safe, visible};
 pub use view::{HostView, View};
 
 use detect::rules::{Level, Rule};
@@ -183,6 +183,10 @@ pub struct Unseen {
     pub lines: Vec<SourcePlace>,
     /// Lines with a branch that always went the same way.
     pub branches: Vec<SourcePlace>,
+    /// Loops that never went round three times: a stage that is used again while others still read it shows in the third turn.
+    pub loops: Vec<ShortLoop>,
+    /// What no launch had of what the kernel may be launched with.
+    pub launches: Vec<NoLaunch>,
     /// Buffers whose size racetrap guessed: accesses beyond their real ends are not seen.
     pub buffers: Vec<GuessedBuffer>,
     /// Guesses that led to errors and were given up, as sentences: `` `k` = 0, which leads to out-of-bounds at k.cu:7 ``.
@@ -213,6 +217,25 @@ pub struct SourcePlace {
     pub line: u32,
 }
 
+/// A loop that went round less than three times.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+pub struct ShortLoop {
+    /// The line with the branch that decides whether it goes on.
+    pub place: SourcePlace,
+    /// The most turns that a warp took.
+    pub turns: u32,
+}
+
+/// What no launch had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoLaunch {
+    /// Several warps in a block.
+    SeveralWarps,
+    /// Several blocks.
+    SeveralBlocks,
+}
+
 /// A buffer of a guessed size.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct GuessedBuffer {
@@ -227,6 +250,8 @@ impl Unseen {
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
             && self.branches.is_empty()
+            && self.loops.is_empty()
+            && self.launches.is_empty()
             && self.buffers.is_empty()
             && self.guesses.is_empty()
             && self.unjudged.is_empty()

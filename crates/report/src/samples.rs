@@ -270,6 +270,11 @@ pub fn report() -> Report {
         unseen: Unseen {
             lines: [9, 10, 14, 15, 22].map(place).into(),
             branches: vec![place(12)],
+            loops: vec![crate::ShortLoop {
+                place: place(12),
+                turns: 2,
+            }],
+            launches: vec![crate::NoLaunch::SeveralBlocks],
             buffers: vec![GuessedBuffer {
                 name: "data".into(),
                 elements: 128,

@@ -1,6 +1,6 @@
 //! Renders diagnostics in the style of rustc: source lines with labels, notes and one `help:`.
 
-use super::{Check, Diagnostic, Label, Report, SourcePlace, Unseen, Verdict, causes};
+use super::{Check, Diagnostic, Label, NoLaunch, Report, SourcePlace, Unseen, Verdict, causes};
 use annotate_snippets as a;
 use anstyle::{AnsiColor, Style};
 use detect::finding::COUNTED;
@@ -288,6 +288,22 @@ fn unseen(unseen: &Unseen) -> Option<String> {
         );
         parts.push(went);
     }
+    if !unseen.loops.is_empty() {
+        let number = match unseen.loops.len() {
+            1 => "1 loop".to_owned(),
+            n => format!("{} loops", thousands(n as u64)),
+        };
+        let at: Vec<SourcePlace> = unseen.loops.iter().map(|l| l.place.clone()).collect();
+        let turns = format!(
+            "{number} that never went round three times ({})",
+            places(&at)
+        );
+        parts.push(turns);
+    }
+    parts.extend(unseen.launches.iter().map(|one| match one {
+        NoLaunch::SeveralWarps => "blocks of several warps (`--block`)".to_owned(),
+        NoLaunch::SeveralBlocks => "several blocks (`--grid`)".to_owned(),
+    }));
     if !unseen.buffers.is_empty() {
         let names: Vec<String> = unseen
             .buffers

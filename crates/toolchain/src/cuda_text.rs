@@ -7,13 +7,13 @@
 
 mod assume;
 mod buffers;
+mod device_constants;
 mod expression;
 mod function;
 mod host;
 mod indirect;
 mod macros;
 mod scan;
-mod within;
 
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
 pub use expression::scalar_bytes;

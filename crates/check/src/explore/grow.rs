@@ -224,7 +224,7 @@ mod tests {
         for offset in [4096, 100_000] {
             let found = checked(BUFFERS, &format!("add.s64 %a1, %a0, {offset};"));
             assert_eq!(found.check.diagnostics, [], "{offset}");
-            let value = found.plan.values[0].value.to_string();
+            let value = found.hypothesis.plan.values[0].value.to_string();
             let length: u64 = value[4..value.find(']').expect("a length")]
                 .parse()
                 .expect("a number");

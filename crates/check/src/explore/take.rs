@@ -152,6 +152,10 @@ impl Exploration<'_> {
         let races = findings.iter().zip(&worded);
         let races = races.filter(|(f, _)| f.rule == Rule::DataRace && in_shared(f));
         out.races_in_shared.extend(races.map(|(_, d)| d.key()));
+        let in_global = |f: &Finding| f.place.is_some_and(|p| p.space == Space::Global);
+        let global = findings.iter().zip(&worded);
+        let global = global.filter(|(f, _)| in_global(f));
+        out.in_global.extend(global.map(|(_, d)| d.key()));
         let exited = findings.iter().zip(&worded);
         for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
             let key = diagnostic.key();

@@ -23,10 +23,23 @@ const ENOUGH: u32 = 3;
 pub struct Turns(HashMap<Site, u32>);
 
 impl Turns {
+    /// Adds what another run of the same program took.
+    pub fn merge(&mut self, other: &Turns) {
+        for (site, turns) in &other.0 {
+            let most = self.0.entry(*site).or_default();
+            *most = turns.max(most).to_owned();
+        }
+    }
+
+    /// The loops that went round at all, and fewer than three times, by the branch that decides; each with its most turns.
+    pub fn short(&self) -> impl Iterator<Item = (Site, u32)> + '_ {
+        let all = self.0.iter().map(|(site, turns)| (*site, *turns));
+        all.filter(|(_, turns)| (1..ENOUGH).contains(turns))
+    }
+
     /// The least of all loops that went round at all, and fewer than three times.
     pub fn too_few(&self) -> Option<u32> {
-        let all = self.0.values().copied();
-        all.filter(|turns| (1..ENOUGH).contains(turns)).min()
+        self.short().map(|(_, turns)| turns).min()
     }
 }
 

@@ -6,7 +6,9 @@
 use super::{BLOCK_THREADS, function, reads};
 use crate::entry::{plain, unqualified};
 use crate::input::Input;
+use report::kernel_view::variable_name;
 use simt::ids::Dim3;
+use toolchain::cuda_text::{CudaText, scalar_bytes};
 
 /// Constants whose quotients are tried, at most.
 const QUOTIENTS: usize = 12;
@@ -18,7 +20,12 @@ pub(super) struct Named<'a> {
     own: Vec<(&'a str, i64)>,
     /// Those that are compiled for the GPU anywhere in the file.
     all: Vec<(&'a str, i64)>,
+    /// The source, and the kernel's plain name.
+    source: Option<(&'a CudaText, String)>,
 }
+
+/// Rows of an array of which each is for the threads, at most: stages, or fields.
+const ROWS: u64 = 4;
 
 impl<'a> Named<'a> {
     /// Those of a kernel, by its mangled name.
@@ -32,7 +39,24 @@ impl<'a> Named<'a> {
                 .compiled_integers_of(unqualified(&name))
                 .unwrap_or_default(),
             all: text.compiled_integers(),
+            source: Some((text, unqualified(&name).to_owned())),
         }
+    }
+
+    /// The elements of a row of a shared array that the kernel declares with a few rows, by its mangled name and its bytes.
+    pub(super) fn rows(&self, variable: &str, bytes: u64) -> Option<u64> {
+        let (text, kernel) = self.source.as_ref()?;
+        let declared = text.variable_in(kernel, &variable_name(variable))??;
+        let element = u64::from(scalar_bytes(&declared.ty)?);
+        let dims = declared.dims.iter().map(|dim| {
+            let own = text.evaluate_in(kernel, dim);
+            u64::try_from(own.or_else(|| text.evaluate(dim))?).ok()
+        });
+        let dims: Vec<u64> = dims.collect::<Option<_>>()?;
+        let (row, rows) = dims.split_last()?;
+        let count: u64 = rows.iter().product();
+        let whole = count.checked_mul(*row)?.checked_mul(element)? == bytes;
+        (whole && !rows.is_empty() && count <= ROWS).then_some(*row)
     }
 
     /// The block that the names tell, where it can be launched.
@@ -247,6 +271,7 @@ mod tests {
         let named = Named {
             own: Vec::new(),
             all: all.to_vec(),
+            source: None,
         };
         assert_eq!(named.block(plane).map(|b| (b.x, b.y)), block);
     }
@@ -256,6 +281,7 @@ mod tests {
         let named = Named {
             own: vec![("TILE", 8)],
             all: vec![("TILE", 32), ("BLOCK_X", 32), ("BLOCK_Y", 4)],
+            source: None,
         };
         assert_eq!(named.block(true), Some(Dim3 { x: 8, y: 8, z: 1 }));
     }

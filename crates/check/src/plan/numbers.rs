@@ -175,6 +175,22 @@ impl Plan {
         })
     }
 
+    /// Whether numbers or contents of buffers are guessed.
+    pub fn has_guesses(&self) -> bool {
+        !self.integers().is_empty()
+            || !self.floats().is_empty()
+            || !self.random_integers().is_empty()
+    }
+
+    /// Whether integers in fields of structures are guessed.
+    pub fn has_fields(&self) -> bool {
+        let mut all = self.values.iter().zip(&self.parameters.0);
+        all.any(|(planned, parameter)| {
+            let fields = matches!(planned.value, Value::Fields(_));
+            fields && !planned.clone().guessed_integers(parameter).is_empty()
+        })
+    }
+
     /// How many integers are guessed by themselves.
     fn guessed_count(&self) -> usize {
         let mut plan = self.clone();

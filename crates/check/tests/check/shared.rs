@@ -28,9 +28,10 @@ const ROWS: &str =
 fn a_guess_grows_and_a_given_size_does_not() {
     let grown = checked(ROWS, None);
     assert_eq!(grown.check.diagnostics, []);
-    assert!(grown.geometry.shared >= 65 * 63 * 4, "{:?}", grown.geometry);
+    let shared = grown.hypothesis.dynamic_shared();
+    assert!(shared >= 65 * 63 * 4, "{shared}");
     let setting = grown.check.setting.expect("a setting");
-    assert_eq!(setting.dynamic_shared, grown.geometry.shared);
+    assert_eq!(setting.dynamic_shared, shared);
     let given = checked(ROWS, Some(512));
     assert_eq!(given.check.diagnostics[0].rule.name(), "out-of-bounds");
 }

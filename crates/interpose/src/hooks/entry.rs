@@ -20,7 +20,7 @@ macro_rules! hooks {
     (@one $name:ident ($($arg:ident: $ty:ty),* $(,)?) |$real:ident| $body:block) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
-            let $real = |$($arg: $ty),*| crate::real::real!($name($($arg => $ty),*));
+            let $real = |$($arg: $ty),*| crate::real_driver::real!($name($($arg => $ty),*));
             // SAFETY: the caller passes what the driver's function of this name wants, and so do we.
             #[allow(unused_unsafe)]
             unsafe { $body }

@@ -2,7 +2,7 @@
 
 use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::is_captured;
-use crate::real::real;
+use crate::real_driver::real;
 use crate::state::state;
 use std::ffi::c_uint;
 
