@@ -1,8 +1,6 @@
 //! The names that no hook defines, and which those are that are ours.
 
 use crate::real_driver;
-use std::collections::HashMap;
-use std::sync::OnceLock;
 
 /// A function that is the driver's own.
 macro_rules! jump {
@@ -32,15 +30,13 @@ macro_rules! jump {
 
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 
-/// Our function in place of one of the driver's, if it is one that we have.
-pub fn ours(theirs: usize) -> Option<usize> {
-    static MAP: OnceLock<HashMap<usize, usize>> = OnceLock::new();
-    let none = real_driver::missing as *const () as usize;
-    let map = MAP.get_or_init(|| {
-        let all = OURS
-            .iter()
-            .map(|(name, own)| (real_driver::function(name), *own as usize));
-        all.filter(|(theirs, _)| *theirs != none).collect()
-    });
-    map.get(&theirs).copied()
+/// The library is loaded: it knows its own functions.
+extern "C" fn register() {
+    real_driver::register(OURS);
 }
+
+/// Called by the loader when the library is initialised.
+#[used]
+#[unsafe(link_section = ".init_array")]
+// SAFETY: the section holds pointers to functions of this type (System V ABI, "Initialization and Termination Functions").
+static REGISTER: extern "C" fn() = register;

@@ -102,6 +102,30 @@ pub fn function(name: &CStr) -> usize {
         .map_or(missing as *const () as usize, |number| table[*number])
 }
 
+/// A function of ours, by its name.
+pub type Ours = (&'static CStr, unsafe extern "C" fn());
+
+static REGISTERED: OnceLock<&'static [Ours]> = OnceLock::new();
+
+/// Makes our functions known.
+pub fn register(all: &'static [Ours]) {
+    let _ = REGISTERED.set(all);
+}
+
+/// Our function in place of one of the driver's, if it is one that we have.
+pub fn ours(theirs: usize) -> Option<usize> {
+    static MAP: OnceLock<HashMap<usize, usize>> = OnceLock::new();
+    let none = missing as *const () as usize;
+    let map = MAP.get_or_init(|| {
+        let all = REGISTERED.get().copied().unwrap_or_default();
+        let all = all
+            .iter()
+            .map(|(name, own)| (function(name), *own as usize));
+        all.filter(|(theirs, _)| *theirs != none).collect()
+    });
+    map.get(&theirs).copied()
+}
+
 /// Calls a function of the driver by its name: `real!(cuMemFree_v2(address: u64))`.
 macro_rules! real {
     ($name:ident($($value:expr => $ty:ty),* $(,)?)) => {{

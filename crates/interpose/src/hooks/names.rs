@@ -1,7 +1,7 @@
 //! Names that are asked for: the answer is ours where we have one.
 
 use super::entry::hooks;
-use crate::exports;
+use crate::real_driver;
 use std::ffi::{c_char, c_int, c_uint};
 
 hooks! { cuGetProcAddress_v2 (symbol: *const c_char, to: *mut usize, version: c_int, flags: u64, status: *mut c_uint) |real| {
@@ -19,7 +19,7 @@ unsafe fn answer(error: u32, to: *mut usize) -> u32 {
     unsafe {
         if error == 0
             && !to.is_null()
-            && let Some(ours) = exports::ours(*to)
+            && let Some(ours) = real_driver::ours(*to)
         {
             *to = ours;
         }
