@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Checks what ci/test.sh leaves out: clippy, documentation and its examples, whole programs and those of other people's tools, courses, every
-# command that a document shows, hostile input, pages in a browser, recompiling, more random cases, and what is published.
+# command that a document shows, hostile input, pages in a browser, recompiling, both engines on all that tests run, more random cases, and what is published.
 #
 #   ./ci/all.sh
 #
 # Needs what ci/test.sh needs, and installs what else is missing as it does: Numba and CMake from PyPI, GoogleTest and Chromium from Debian's
-# packages. All steps run even if one fails; a failed step fails the script.
+# packages; for the wheel, zig and what its tests use from PyPI. All steps run even if one fails; a failed step fails the script.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/steps.sh
@@ -22,8 +22,11 @@ step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
 ulimit -c 0
 step 'tests' cargo nextest run --locked --profile long --features device,grade --test-threads $(($(nproc) + 1))
+# Every launch of these on the plain engine, too.
+step 'both engines' ci/engines.sh
 # The same cases each time, and four times as many as in ci/test.sh.
 step 'random cases' env RACETRAP_RANDOM=4 PROPTEST_RNG_SEED=1 cargo nextest run --locked --profile random --features device,grade --status-level fail
 step 'what is published' ci/packages.sh
+step 'the wheel' ci/wheel.sh
 
 finish ci/all.sh

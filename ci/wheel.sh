@@ -1,65 +1,132 @@
 #!/usr/bin/env bash
-# Builds the wheel of python/, installs it in a clean virtual environment, and tests it there: pytest, the examples of the adapters, the types
-# by mypy and pyright, the size, and how long an import takes.
+# Builds the wheel of python/, installs it in a clean virtual environment, and tests it there: pytest over the package, its adapters and its
+# examples, the types by mypy and pyright, the size, the system that it asks for, and how long an import and a small check take.
 #
-#   ci/wheel.sh [PROFILE]     PROFILE: dist (default) or dev, which builds faster what runs slower
+#   ci/wheel.sh [PROFILE]     PROFILE: release (default); dist, which takes longer and is smaller, is what is published
 #
-# Needs python3 with venv and pip; maturin and what the tests need come from PyPI. The wheel is in target/wheels. Its tag is that of this
-# machine's C library (`linux_x86_64`): one for other machines has to be built on an old one, as ci/release.sh's library.
-# CLIENTS names further packages that the tests may use, such as `triton numba-cuda[cu13]`; tests of packages that are missing are skipped.
+# Needs python3 from 3.11 on, with venv and pip. From PyPI comes zig as a linker for the C library of manylinux_2_28 whatever this
+# machine's is; and, into environments below target/wheel, what the tests use: NumPy, pytest, Triton (1.8 GB), Jupyter. Numba is that of
+# ci/clients.sh. The wheel is in target/wheel/wheels. RACETRAP_WHEEL_CLIENTS=0 leaves out Numba, Triton and the notebook.
+# PyTorch is large, and PyPI has it with CUDA alone: RACETRAP_TORCH names a Python that has it, for CPUs, with NumPy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+# shellcheck source=ci/wheel-environments.sh
+source ci/wheel-environments.sh
 
-profile=${1:-dist}
-folder=$profile
-[[ $profile == dev ]] && folder=debug
+profile=${1:-release}
 most=60000000
-venv=target/wheels/venv
+target=$(uname -m)-unknown-linux-gnu
+export CARGO_TARGET_DIR=$root/target/wheel/cargo
+wheels=target/wheel/wheels
 
 fail() {
-    printf 'wheel: %s\n' "$*" >&2
+    printf 'wheel: FAILED: %s\n' "$*" >&2
     exit 1
 }
 
-cargo build --locked --profile "$profile" -p racetrap -p racetrap-cuda
-mkdir -p python/racetrap/_bin target/wheels
-cp "target/$folder/racetrap" "target/$folder/libracetrap_cuda.so" python/racetrap/_bin/
-strip python/racetrap/_bin/*
-
-[[ -x target/wheels/tools/bin/maturin ]] || {
-    python3 -m venv target/wheels/tools
-    target/wheels/tools/bin/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' mypy pyright numpy pytest
+# All of it in one build, so that nothing is compiled twice.
+build() {
+    local built=$CARGO_TARGET_DIR/$target/$profile version
+    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' python/Cargo.toml | head -n 1)
+    (
+        export PATH=$tools/bin:$PATH
+        cd python
+        cargo-zigbuild build --locked --profile "$profile" --target "$target.2.28" --lib --bins
+    )
+    rm -rf "$wheels"
+    "$tools/bin/python" ci/wheel-pack.py "$version" "cp310-abi3-manylinux_2_28_$(uname -m)" "$built/lib_native.so" "$wheels" \
+        "$built/racetrap" "$built/deps/libracetrap_cuda.so" "$built/deps/libracetrap_interpose.so"
 }
-rm -f target/wheels/*.whl
-CARGO_TARGET_DIR=$PWD/target/wheel target/wheels/tools/bin/maturin build --quiet --strip --profile "$profile" --compatibility linux \
-    --manifest-path python/Cargo.toml --out target/wheels
-wheel=$(echo target/wheels/racetrap-*.whl)
-size=$(stat -c %s "$wheel")
-((size <= most)) || fail "$wheel has $size bytes, more than $most"
 
-rm -rf "$venv"
-python3 -m venv "$venv"
-# shellcheck disable=SC2086 # Several packages.
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" numpy pytest ${CLIENTS:-}
-cd target/wheels # Where no folder is called racetrap.
-python=venv/bin/python
-venv/bin/racetrap --version
-[[ -z ${CUDA_PATH:-} && -d ../../.toolchain/cuda ]] && export CUDA_PATH=$PWD/../../.toolchain/cuda
-"$python" -m pytest -q -p no:cacheprovider ../../python/tests
-"$python" - <<'END'
-import subprocess, sys, time
-def seconds(what):
-    best = []
-    for _ in range(5):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", what], check=True)
-        best.append(time.perf_counter() - start)
-    return min(best)
-took = seconds("import racetrap") - seconds("pass")
-print(f"wheel: `import racetrap` takes {1000 * took:.0f} ms")
-if took > 0.15:
-    sys.exit("wheel: that is more than 150 ms")
-END
-tools/bin/mypy --python-executable "$python" --config-file ../../python/pyproject.toml ../../python/racetrap
-tools/bin/pyright --pythonpath "$python" --project ../../python/pyproject.toml
-printf 'wheel: %s, %s bytes\n' "${wheel##*/}" "$size"
+# What was built asks for no newer C library than its tag says, in all of its files.
+inspect() {
+    local size newest unpacked
+    wheel=$(echo "$wheels"/racetrap-*.whl)
+    [[ $wheel == *-cp310-abi3-manylinux_2_28_*.whl ]] || fail "$wheel has another tag"
+    size=$(stat -c %s "$wheel")
+    ((size <= most)) || fail "$wheel has $size bytes, more than $most"
+    unpacked=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-wheel.XXXXXX")
+    python3 -m zipfile -e "$wheel" "$unpacked"
+    newest=$(find "$unpacked" -type f \( -path '*/_bin/*' -o -name '*.so' \) -exec readelf --version-info --wide {} + | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+    rm -rf "$unpacked"
+    [[ $(printf '%s\nGLIBC_2.28\n' "$newest" | sort -V | tail -n 1) == GLIBC_2.28 ]] || fail "it needs $newest"
+    printf 'wheel: %s, %d bytes, needs %s\n' "${wheel##*/}" "$size" "$newest"
+}
+
+# A fresh environment each time: what it has is what the wheel brings, and what it names.
+fresh() { # FOLDER PACKAGE…
+    local folder=$1
+    shift
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 5 "$@"
+}
+
+# The package and nothing else: it imports without NumPy, and the command does what it does elsewhere.
+alone() {
+    local clean=$root/target/wheel/alone got=0
+    fresh "$clean" "$wheel"
+    (
+        cd "$(mktemp -d)"
+        env -i HOME="$PWD" PATH=/usr/bin:/bin "$clean/bin/racetrap" --version
+        env -i HOME="$PWD" PATH=/usr/bin:/bin "$clean/bin/racetrap" check "$root/tests/documented/scene/kernel.ptx" >out.txt || got=$?
+        ((got == 0)) && grep -q '^clean' out.txt || { cat out.txt; fail 'racetrap check'; }
+        env -i HOME="$PWD" PATH=/usr/bin:/bin "$clean/bin/racetrap" exec --quiet -- true >out.txt 2>&1 || got=$?
+        ((got == 3)) || { cat out.txt; fail "racetrap exec ends with status $got"; }
+        env -i HOME="$PWD" PATH=/usr/bin:/bin "$clean/bin/python" -c 'import racetrap; print(racetrap.__version__)'
+        rm -rf "$PWD"
+    )
+}
+
+test_in() { # ENVIRONMENT ARGUMENTS OF pytest
+    local environment=$1
+    shift
+    printf '==> pytest with %s\n' "${environment##*/}"
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
+    # Where no folder is called racetrap.
+    (cd target/wheel && "$environment/bin/python" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$@")
+}
+
+# The same in the environments of Numba, which stay as they are.
+in_clients() { # ARGUMENTS OF pytest
+    local site=$root/target/wheel/site client
+    ci/clients.sh numba numba-cuda
+    rm -rf "$site"
+    "$environments/plain/bin/python" -m pip install --quiet --disable-pip-version-check --target "$site" "$wheel" pytest
+    for client in numba numba-cuda; do
+        [[ -x .toolchain/clients/$client/bin/python ]] || continue
+        printf '==> pytest with %s\n' "$client"
+        (cd target/wheel && PYTHONPATH=$site CUDA_HOME=$root/.toolchain/clients/$client \
+            "$root/.toolchain/clients/$client/bin/python" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$@")
+    done
+    if [[ -n ${RACETRAP_TORCH:-} ]]; then
+        (cd target/wheel && PYTHONPATH=$site "$RACETRAP_TORCH" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$root/python/tests/test_torch.py")
+    fi
+}
+
+start=$SECONDS
+environment tools
+build
+inspect
+printf 'wheel: built in %d s\n' $((SECONDS - start))
+alone
+[[ -x .toolchain/cuda/bin/nvcc && -z ${CUDA_PATH:-} ]] && export CUDA_PATH=$root/.toolchain/cuda
+environment plain
+test_in "$environments/plain" "$root/python/tests"
+if [[ ${RACETRAP_WHEEL_CLIENTS:-1} == 1 ]]; then
+    clients=("$root/python/tests/test_adapters.py" "$root/python/tests/test_watch.py" "$root/python/tests/test_notebook.py")
+    for client in triton triton-new notebook; do
+        environment "$client"
+        test_in "$environments/$client" "${clients[@]}"
+    done
+    in_clients "${clients[@]}"
+fi
+"$environments/plain/bin/python" python/tests/times.py
+echo '==> types'
+(cd target/wheel && "$tools/bin/mypy" --python-executable "$environments/plain/bin/python" --config-file "$root/python/pyproject.toml" "$root/python/racetrap")
+"$tools/bin/pyright" --pythonpath "$environments/plain/bin/python" --project python/pyproject.toml
+# All of what is public has types.
+"$tools/bin/pyright" --pythonpath "$environments/plain/bin/python" --verifytypes racetrap --ignoreexternal >target/wheel/types.txt ||
+    { cat target/wheel/types.txt; fail 'types are missing'; }
+printf 'wheel: %s passed in %d s\n' "${wheel##*/}" $((SECONDS - start))

@@ -32,8 +32,6 @@ fn main() {
     }
     text += "];\n";
     let _ = writeln!(text, "pub const COUNT: usize = {};", all.len());
-    fs::write(out.join("names.rs"), text).expect("OUT_DIR is writable");
-    let mut text = String::new();
     for (number, name) in all.iter().enumerate().filter(|(_, n)| !here.contains(**n)) {
         let _ = writeln!(text, "jump!({name}, {number});");
     }

@@ -6,7 +6,7 @@
 >>> report.verdict                                                        # doctest: +SKIP
 'findings'
 
-`check` runs a kernel of CUDA C++ or PTX; `racetrap.numba`, `racetrap.triton` and `racetrap.cupy` run those of these packages, and the
+`check` runs a kernel of CUDA C++ or PTX; `run` a whole program, and `with watch()` a part of this one; `racetrap.numba`, `racetrap.triton` and `racetrap.cupy` run those of these packages, and the
 plugin for pytest gives tests a fixture. A clean verdict holds for the arguments that were passed; `Report.promise` says for which schedules.
 """
 
@@ -18,9 +18,11 @@ from ._errors import (
     FindingsError,
     LaunchError,
     NoCompilerError,
+    ResultError,
 )
 from ._judge import Judgement, Try, judge
 from ._native import __version__
+from ._program import ProgramReport, WatchReport, run, watch
 from ._report import Finding, Place, Report
 
 __all__ = [
@@ -33,9 +35,14 @@ __all__ = [
     "LaunchError",
     "NoCompilerError",
     "Place",
+    "ProgramReport",
     "Report",
+    "ResultError",
     "Try",
+    "WatchReport",
     "__version__",
     "check",
     "judge",
+    "run",
+    "watch",
 ]

@@ -33,16 +33,14 @@ def _is_ptx(text: str) -> bool:
 
 
 def _compiler_of_wheels() -> None:
-    """Lets the compiler be found that `pip install racetrap[cuda]` has brought."""
-    if "CUDA_PATH" in os.environ or "CUDA_HOME" in os.environ:
-        return
+    """Lets the compiler be found that `pip install racetrap[cuda]` has brought. (`racetrap setup`'s is found anyway.)"""
     import importlib.util
 
     spec = importlib.util.find_spec("nvidia")
     for folder in spec.submodule_search_locations or () if spec else ():
         for toolkit in sorted(Path(folder).glob("cu*"), reverse=True):
             if (toolkit / "bin/nvcc").is_file():
-                os.environ["CUDA_PATH"] = str(toolkit)
+                _native.toolkit(toolkit)
                 return
 
 
@@ -99,9 +97,11 @@ def run(
         kind, message = failure.args
         error = failure
     else:
-        for buffer in buffers if checked.verdict != "unsupported" else ():
+        report = Report(checked, by_design)
+        # Where it could not be run, nothing was written.
+        for buffer in buffers if report.verdict != "unsupported" else ():
             buffer.put(checked)
-        return Report(checked, by_design)
+        return report
     raise_error(kind, message)
 
 

@@ -44,6 +44,16 @@ class FindingsError(AssertionError):
         self.report = report
 
 
+class ResultError(AssertionError):
+    """The kernel leaves other values than the reference. `report` is the report on its run."""
+
+    report: Report
+
+    def __init__(self, message: str, report: Report) -> None:
+        super().__init__(message)
+        self.report = report
+
+
 _CLASSES: dict[str, type[Error]] = {
     "refused": CompileError,
     "no-compiler": NoCompilerError,
@@ -54,4 +64,6 @@ _CLASSES: dict[str, type[Error]] = {
 
 def raise_error(kind: str, message: str) -> NoReturn:
     """Raises the class for a kind."""
+    if kind == "no-compiler":
+        message += "\n  = help: or `pip install racetrap[cuda]`"
     raise _CLASSES.get(kind, Error)(message, kind)

@@ -1,20 +1,50 @@
 """The native part: see `python/src/lib.rs`."""
 
+from os import PathLike
+
 __version__: str
 
 class Failure(Exception): ...
 
 class Checked:
     @property
-    def verdict(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def output(self) -> str: ...
+    def instructions(self) -> int: ...
     def explored(self) -> tuple[list[str], list[str], list[str], str | None]: ...
     def render(self, format: str) -> str: ...
-    def buffer(self, index: int, element: str) -> list[int]: ...
+    def buffer(self, index: int) -> bytes: ...
 
+class Watched:
+    @property
+    def kernels(self) -> list[str]: ...
+    def render(self, format: str) -> str: ...
+
+def toolkit(folder: str | PathLike[str]) -> None: ...
+def compiler() -> PathLike[str]: ...
+def confined(
+    program: str | PathLike[str],
+    arguments: list[str],
+    folder: str | PathLike[str],
+    *,
+    read: list[str | PathLike[str]],
+    environment: tuple[str, str],
+    seconds: float,
+) -> tuple[int | None, str, str, str]: ...
+def watch(
+    library: str | PathLike[str], folder: str | PathLike[str], *, first: int, schedules: int, capability: int
+) -> tuple[list[tuple[str, str]], list[str]]: ...
+def watched(folder: str | PathLike[str], from_: int, name: str, others: list[Checked], /) -> Watched: ...
+def run(
+    command: list[str],
+    library: str | PathLike[str],
+    folder: str | PathLike[str],
+    *,
+    name: str,
+    first: int,
+    schedules: int,
+    capability: int,
+    kernels: list[str],
+    timeout: float | None,
+) -> tuple[int, Watched]: ...
 def check(
     *,
     ptx: str | None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+import re
+from typing import Any, Protocol
 
 from ._errors import FindingsError
-from ._native import Checked
+from ._native import Checked, Watched
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,13 +21,19 @@ class Place:
     line: int
     #: ``thread (32,0,0) of block (0,0,0) writes `tile[32]` ``
     message: str
-    #: `guilty`, or `context` for a line that leads there.
+    #: `guilty`, or `leads-there` for a line that leads there, such as a call that was inlined.
     role: str
     #: The thread within its block, and the block, where it was a thread.
     thread: tuple[int, int, int] | None = None
     block: tuple[int, int, int] | None = None
     #: The instruction of PTX.
     instruction: str | None = None
+
+    @property
+    def element(self) -> str | None:
+        """The memory that is accessed there, by its name: `tile[32]`, `data[5]`, or an address where it has no name."""
+        found = re.search("`([^`]*)`", self.message)
+        return found.group(1) if found else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,34 +93,74 @@ def _finding(data: dict[str, Any]) -> Finding:
     )
 
 
+class Rendered(Protocol):
+    """A report in its formats: `racetrap._native.Checked`, `Watched`, and what `racetrap exec` has written."""
+
+    def render(self, format: str) -> str: ...
+
+
+_LEVELS = ("error", "warning", "note")
+#: The worst first.
+_VERDICTS = ("findings", "unsupported", "inconclusive", "clean")
+
+
 class Report:
     """The verdict on a kernel. `str()` is what a terminal shows; a notebook shows the page with pictures."""
 
-    def __init__(self, checked: Checked, by_design: frozenset[str] = frozenset()) -> None:
-        self._checked = checked
-        all_findings = json.loads(checked.render("json"))["checks"][0]["findings"]
-        every = tuple(_finding(data) for data in all_findings)
-        #: The findings, the worst first.
-        self.findings: tuple[Finding, ...] = tuple(f for f in every if f.rule not in by_design)
-        #: Findings of rules that the package whose kernel it is breaks by design (Triton: `same-value-write`).
-        self.by_design: tuple[Finding, ...] = tuple(f for f in every if f.rule in by_design)
-        schedules, builds, guessed, promise = checked.explored()
-        #: The schedules that were run, in the notation of `racetrap check --schedule`.
-        self.schedules: tuple[str, ...] = tuple(schedules)
-        #: The builds of CUDA source (`optimised`, `unoptimised`); empty for PTX.
-        self.builds: tuple[str, ...] = tuple(builds)
-        #: Arguments that were guessed because they were left out.
-        self.guessed: tuple[str, ...] = tuple(guessed)
-        #: What a clean verdict promises: `every-schedule`, `every-verdict`, `schedules-tried`; `None` where there are findings.
-        self.promise: str | None = promise
+    def __init__(self, shown: Rendered, by_design: frozenset[str] = frozenset()) -> None:
+        self._fill(shown, by_design)
 
-    @property
-    def verdict(self) -> str:
-        """`clean`, `findings`, `inconclusive` or `unsupported`."""
-        verdict = self._checked.verdict
-        if verdict == "findings" and self.by_design and all(f.level == "note" for f in self.findings):
-            return "clean"
-        return verdict
+    def _fill(self, shown: Rendered, by_design: frozenset[str] = frozenset(), last: int = 1) -> None:
+        """`by_design` holds for the last so many checks."""
+        self._shown = shown
+        checks = json.loads(shown.render("json"))["checks"]
+        every: list[Finding] = []
+        aside: list[Finding] = []
+        verdicts = set()
+        for index, check in enumerate(checks):
+            rules = by_design if index >= len(checks) - last else frozenset()
+            found = [_finding(data) for data in check["findings"]]
+            counted = [f for f in found if f.rule not in rules]
+            every += counted
+            aside += [f for f in found if f.rule in rules]
+            # Without what the package that made the kernel does by design.
+            harmless = len(counted) < len(found) and all(f.level == "note" for f in counted)
+            verdicts.add("clean" if harmless and check["verdict"] == "findings" else check["verdict"])
+        every.sort(key=lambda f: _LEVELS.index(f.level))
+        setting = checks[0].get("setting") or {}
+        #: `clean`, `findings`, `inconclusive` or `unsupported`. (A source that the compiler refuses is a `CompileError`.)
+        self.verdict: str = next(verdict for verdict in _VERDICTS if verdict in verdicts)
+        #: The verdict in a sentence: what was tried, and what it promises.
+        self.summary: str = "; ".join(check["summary"] for check in checks)
+        #: The findings, the worst first.
+        self.findings: tuple[Finding, ...] = tuple(every)
+        #: Findings of rules that the package whose kernel it is breaks by design (Triton: `same-value-write`).
+        self.by_design: tuple[Finding, ...] = tuple(aside)
+        #: The kernels that were reached and watched.
+        self.kernels: tuple[str, ...] = tuple(dict.fromkeys(check["setting"]["entry"] for check in checks if check.get("setting")))
+        #: Blocks, and threads of a block, where one kernel was checked.
+        self.grid: tuple[int, int, int] | None = _three(setting.get("grid"))
+        self.block: tuple[int, int, int] | None = _three(setting.get("block"))
+        #: What the kernel printed.
+        self.output: str = "".join(check["output"] for check in checks)
+        #: The schedules that were run, in the notation of `racetrap check --schedule`.
+        self.schedules: tuple[str, ...] = ()
+        #: The builds of CUDA source (`optimised`, `unoptimised`); empty for PTX.
+        self.builds: tuple[str, ...] = ()
+        #: Arguments that were guessed because they were left out.
+        self.guessed: tuple[str, ...] = ()
+        #: What a clean verdict promises: `every-schedule` (every schedule gives this result), `every-verdict` (values may depend on the
+        #: order of threads), `schedules-tried`; `None` where there are findings, and for whole programs.
+        self.promise: str | None = None
+        #: Warp-instructions that were executed and watched, under all schedules and of all builds; `None` for whole programs, whose summary
+        #: says it.
+        self.instructions: int | None = None
+        if isinstance(shown, Checked):
+            schedules, builds, guessed, self.promise = shown.explored()
+            self.schedules, self.builds, self.guessed = tuple(schedules), tuple(builds), tuple(guessed)
+            self.instructions = shown.instructions
+        if isinstance(shown, Watched):
+            self.kernels = tuple(dict.fromkeys([*shown.kernels, *self.kernels]))
 
     @property
     def is_clean(self) -> bool:
@@ -121,14 +168,9 @@ class Report:
         return self.verdict == "clean"
 
     @property
-    def summary(self) -> str:
-        """The verdict in a sentence: what was tried, and what it promises."""
-        return self._checked.summary
-
-    @property
-    def output(self) -> str:
-        """What the kernel printed."""
-        return self._checked.output
+    def schedule_independent(self) -> bool:
+        """Whether every schedule gives this result on these arguments."""
+        return self.promise == "every-schedule"
 
     def raise_for_findings(self) -> None:
         """Raises `FindingsError` unless the kernel is clean."""
@@ -137,15 +179,15 @@ class Report:
 
     def to_json(self) -> str:
         """The report in the format of `racetrap check --format json`."""
-        return self._checked.render("json")
+        return self._shown.render("json")
 
     def to_sarif(self) -> str:
         """SARIF 2.1.0, which code-scanning services read."""
-        return self._checked.render("sarif")
+        return self._shown.render("sarif")
 
     def to_html(self) -> str:
         """One page with pictures, for a browser."""
-        return self._checked.render("html")
+        return self._shown.render("html")
 
     def _repr_html_(self) -> str:
         import html
@@ -154,7 +196,7 @@ class Report:
         return f'<iframe srcdoc="{page}" style="width:100%;height:36em;border:0" sandbox="allow-same-origin"></iframe>'
 
     def __str__(self) -> str:
-        return self._checked.render("terminal")
+        return self._shown.render("terminal")
 
     def __repr__(self) -> str:
         return f"<racetrap.Report {self.verdict}: {', '.join(f.rule for f in self.findings) or self.summary}>"

@@ -15,7 +15,7 @@ from ._errors import ArgumentError
 from ._report import Report
 
 
-def _flat(value: Any, kind: Any, position: int, wired: list[Wire]) -> list[Buffer]:
+def _flat(value: Any, kind: Any, position: int, wired: list[Wire], buffers: list[Buffer]) -> None:
     """One argument as Numba passes it (`numba.cuda.dispatcher`, `_prepare_args`): an array is two null pointers, the number of elements,
     their size, the address, the shape and the strides."""
     import numba.core.types as types
@@ -23,46 +23,51 @@ def _flat(value: Any, kind: Any, position: int, wired: list[Wire]) -> list[Buffe
 
     if isinstance(kind, types.Array):
         array = numpy.asarray(value)
-        one, buffers = wire([array])
         if not array.flags.c_contiguous and not array.flags.f_contiguous:
             raise ArgumentError(f"argument {position} is not contiguous in memory", "argument")
+        one, new = wire([array])
         wired += ["0", "0", str(array.size), str(array.itemsize)]
-        for buffer in buffers:
+        for buffer in new:
+            start, end = buffer.span
+            same = next((b for b in buffers if start < b.span[1] and b.span[0] < end), None)
+            if same is not None and same.span != (start, end):
+                raise ArgumentError(f"argument {position} overlaps with another one in memory", "argument")
+            if same is not None:
+                one = [f"&{same.position}"]
+                continue
             buffer.position = len(wired)
+            buffers.append(buffer)
         wired += one
         wired += [str(size) for size in array.shape] + [str(stride) for stride in array.strides]
-        return buffers
+        return
     if isinstance(kind, (types.UniTuple, types.Tuple)):
-        return [b for v, k in zip(value, kind) for b in _flat(v, k, position, wired)]
-    if isinstance(kind, types.Complex):
+        for one_value, one_kind in zip(value, kind):
+            _flat(one_value, one_kind, position, wired, buffers)
+    elif isinstance(kind, types.Complex):
         wired += [repr(float(value.real)), repr(float(value.imag))]
-        return []
-    if isinstance(kind, types.Boolean):
+    elif isinstance(kind, types.Boolean):
         wired.append(str(int(bool(value))))
-        return []
-    if isinstance(kind, (types.Integer, types.IntegerLiteral)):
+    elif isinstance(kind, (types.Integer, types.IntegerLiteral)):
         wired.append(str(int(value)))
-        return []
-    if isinstance(kind, types.Float):
-        one, _ = wire([float(value)])
-        wired += one
-        return []
-    raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
+    elif isinstance(kind, types.Float):
+        wired += wire([float(value)])[0]
+    else:
+        raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
+
+
+def let_compile(capability: tuple[int, int]) -> None:
+    """Numba 0.60 asks the runtime for what libNVVM can compile for; without a GPU there need not be one."""
+    from numba.cuda.cudadrv import nvvm
+
+    supported = getattr(nvvm, "get_supported_ccs", None)
+    if supported is not None and not supported():
+        nvvm.get_supported_ccs = lambda: (capability,)
 
 
 def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -> str:
     from numba import cuda  # pyright: ignore[reportAttributeAccessIssue] # Not this file, which pyright takes where Numba is missing.
-    from numba.cuda.cudadrv import nvvm
-
-    # Numba 0.60 asks the runtime for what libNVVM can compile for; without a GPU there need not be one.
-    supported = getattr(nvvm, "get_supported_ccs", None)
-    if supported is not None and not supported():
-        nvvm.get_supported_ccs = lambda: (capability,)
-    try:
-        ptx, _ = cuda.compile_ptx(function, tuple(types), lineinfo=True, cc=capability)
-    finally:
-        if supported is not None:
-            nvvm.get_supported_ccs = supported
+    let_compile(capability)
+    ptx, _ = cuda.compile_ptx(function, tuple(types), lineinfo=True, cc=capability)
     return str(ptx)
 
 
@@ -95,7 +100,7 @@ def check(
     wired: list[Wire] = []
     buffers: list[Buffer] = []
     for position, (value, kind) in enumerate(zip(args, types)):
-        buffers += _flat(value, kind, position, wired)
+        _flat(value, kind, position, wired, buffers)
     return run(
         ptx=_compile(dispatcher.py_func, types, capability),
         # Where the source is that lines are quoted from.

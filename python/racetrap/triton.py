@@ -12,7 +12,7 @@ from typing import Any
 
 from ._arguments import Wire, wire
 from ._check import Extent, run
-from ._errors import ArgumentError
+from ._errors import ArgumentError, ResultError
 from ._report import Report
 
 _POINTERS = {
@@ -80,6 +80,13 @@ def compile_kernel(
     return make(source, target=target, options={"num_warps": num_warps, **options})
 
 
+def _placed(ptx: str) -> str:
+    """Without the lines that LLVM gives to instructions of inline assembly: it counts the lines of the assembly's text as if they were the
+    source's (Triton 3.9), so the line before them is what counts."""
+    assembly = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
+    return assembly.sub(lambda found: re.sub(r"^\s*\.loc\b.*$", "", found[0], flags=re.MULTILINE), ptx)
+
+
 def _parameters(ptx: str) -> int:
     entry = re.search(r"\.entry[^(]*\((.*?)\)", ptx, re.DOTALL)
     return len(re.findall(r"\.param\b", entry.group(1))) if entry else 0
@@ -92,6 +99,8 @@ def check(
     num_warps: int = 4,
     num_stages: int = 3,
     capability: int = 80,
+    reference: Callable[..., Mapping[str, Any]] | None = None,
+    tolerance: float = 1e-3,
     check_options: Mapping[str, Any] | None = None,
     **constexprs: Any,
 ) -> Report:
@@ -99,17 +108,28 @@ def check(
 
     Args:
         kernel: A function with `@triton.jit`. (Of one with `@triton.autotune`, pass `kernel.fn` and a configuration's values.)
-        grid: As for a launch: sizes, or a function of the constants that gives them.
+        grid: As for a launch: sizes, or a function of the arguments by name that gives them.
         args: Arrays of NumPy, which hold afterwards what the kernel wrote, and numbers, by position.
         num_warps, num_stages: As for a launch.
-        capability: 80 for sm_80. What `tl.dot` becomes for 90 (`wgmma`) can't be run yet.
+        capability: 80 for sm_80, 90 for sm_90. A kernel for 90 whose `tl.dot` becomes `wgmma` is `unsupported` where racetrap has no `wgmma`.
+        reference: Called with copies of `args` as they were before the launch; gives what arguments must hold afterwards, by their names:
+            `lambda out, x, n: {"out": 2 * x}`.
+        tolerance: Of the comparison, absolute and relative.
         check_options: As `racetrap.check` takes them: `{"schedules": 16}`.
         constexprs: Further arguments by name: constants, and others.
+
+    Raises:
+        ResultError: The arguments hold something else than the reference says.
+        ArgumentError: The kernel has no such argument, or one is missing.
+        Error: As `racetrap.check`.
 
     Stores of one value by several lanes to one word are no finding here, because Triton emits them by design: see `Report.by_design`.
     """
     names = list(kernel.arg_names)
     given = {**dict(zip(names, args)), **constexprs}
+    unknown = set(given) - set(names)
+    if unknown:
+        raise ArgumentError(f"the kernel has no argument `{sorted(unknown)[0]}`", "argument")
     constants = {p.name: given[p.name] for p in kernel.params if p.is_constexpr and p.name in given}
     for parameter in kernel.params:
         if parameter.name not in given:
@@ -118,18 +138,16 @@ def check(
             given[parameter.name] = parameter.default
             if parameter.is_constexpr:
                 constants[parameter.name] = parameter.default
-    unknown = set(given) - set(names)
-    if unknown:
-        raise ArgumentError(f"the kernel has no argument `{sorted(unknown)[0]}`", "argument")
     # None is a constant, too.
     constants.update({name: None for name, value in given.items() if value is None})
+    wanted = reference(*[value.copy() if hasattr(value, "copy") else value for value in args]) if reference else {}
     compiled = compile_kernel(kernel, given, constants, capability=capability, num_warps=num_warps, num_stages=num_stages)
-    ptx = compiled.asm["ptx"]
+    ptx = _placed(compiled.asm["ptx"])
     wired, buffers = wire([given[name] for name in names if name not in constants])
     # Behind them come addresses of scratch memory, which is there only where a kernel asks for some.
     further: list[Wire] = ["0"] * (_parameters(ptx) - len(wired))
-    sizes = grid({**constants}) if callable(grid) else grid
-    return run(
+    sizes = grid(dict(given)) if callable(grid) else grid
+    report = run(
         ptx=ptx,
         # Where the source is that lines are quoted from.
         includes=[os.path.dirname(os.path.abspath(kernel.fn.__code__.co_filename))],
@@ -142,3 +160,14 @@ def check(
         by_design=BY_DESIGN,
         **dict(check_options or {}),
     )
+    for name, value in wanted.items():
+        import numpy
+
+        if name not in given:
+            raise ArgumentError(f"the reference names an argument `{name}` that the kernel does not have", "argument")
+        same = numpy.isclose(given[name], value, rtol=tolerance, atol=tolerance, equal_nan=True)
+        if not same.all():
+            at = tuple(int(i) for i in numpy.argwhere(~same)[0])
+            held, due = numpy.asarray(given[name])[at], numpy.broadcast_to(value, same.shape)[at]
+            raise ResultError(f"{int((~same).sum())} of {same.size} elements of `{name}` differ, the first at {list(at)}: {held} instead of {due}", report)
+    return report

@@ -1,20 +1,35 @@
-//! The native part of the Python package `racetrap`: one function that runs a check, and the report that comes of it. Everything else of the
-//! package is in Python, beside this folder; it turns arguments into bytes and bytes into arrays.
+//! The native part of the Python package `racetrap`: functions that run a check, a program, and one that nobody trusts, and the reports that
+//! come of it. Everything else of the package is in Python, beside this folder; it turns arguments into bytes and bytes into arrays.
 //!
 //! The interpreter's lock is released while a check runs, on a thread of its own; the calling thread looks for signals in the meantime, so
 //! that an interrupt ends the call at once and the check before its next run.
 
+use context::options::Options;
+use exec::collect::Collected;
+use exec::run::Ended;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use racetrap::{Argument, Check, Element, ErrorKind, Format, Promise, Verdict};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use racetrap::{Argument, Check, Element, ErrorKind, Format, Promise};
+use simt::Live;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use toolchain::Nvcc;
+use toolchain::calls::Calls;
+use toolchain::sandbox::{Job, Sandbox};
 
 /// How long an interrupt may go unnoticed.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
+
+/// What runs hold is counted, so that their limits on memory hold.
+#[global_allocator]
+static ALLOCATOR: meter::Metered = meter::Metered;
 
 create_exception!(
     racetrap,
@@ -27,7 +42,7 @@ create_exception!(
 #[derive(FromPyObject)]
 enum Given {
     /// The type of the elements, and their bytes.
-    Buffer(String, Vec<u8>),
+    Buffer(String, PyBackedBytes),
     /// Anything else, in the notation of `racetrap check --arg`.
     Text(String),
 }
@@ -60,43 +75,16 @@ fn buffer(element: &str, bytes: &[u8]) -> PyResult<Argument> {
     })
 }
 
-fn bytes_of<T: Element>(
-    report: &racetrap::Report,
-    name: &str,
-    write: fn(T) -> Vec<u8>,
-) -> PyResult<Vec<u8>> {
-    let values = report.buffer::<T>(name);
-    let values = values.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(values.into_iter().flat_map(write).collect())
-}
-
 /// What came of a check.
 #[pyclass(frozen)]
 struct Checked(racetrap::Report);
 
 #[pymethods]
 impl Checked {
-    /// `clean`, `findings`, `unsupported` or `inconclusive`.
+    /// Warp-instructions that were watched.
     #[getter]
-    fn verdict(&self) -> &'static str {
-        match self.0.verdict() {
-            Verdict::Clean => "clean",
-            Verdict::Findings => "findings",
-            Verdict::Unsupported => "unsupported",
-            _ => "inconclusive",
-        }
-    }
-
-    /// The verdict in a sentence.
-    #[getter]
-    fn summary(&self) -> &str {
-        self.0.summary()
-    }
-
-    /// What the kernel printed.
-    #[getter]
-    fn output(&self) -> &str {
-        self.0.output()
+    fn instructions(&self) -> u64 {
+        self.0.instructions()
     }
 
     /// Schedules, builds, guessed arguments, and the promise.
@@ -117,41 +105,236 @@ impl Checked {
 
     /// The report in a format of `racetrap check --format`.
     fn render(&self, format: &str) -> PyResult<String> {
-        Ok(match format {
-            "terminal" => self.0.to_string(),
-            "text" => self.0.render(Format::Text),
-            "json" => self.0.render(Format::Json),
-            "html" => self.0.render(Format::Html),
-            "sarif" => self.0.render(Format::Sarif),
-            "junit" => self.0.render(Format::Junit),
-            other => return Err(PyValueError::new_err(format!("`{other}` is not a format"))),
-        })
+        match format {
+            "terminal" => Ok(self.0.to_string()),
+            _ => Ok(self.0.render(named(format)?)),
+        }
     }
 
     /// The bytes of the buffer of an argument, by its index.
-    fn buffer(&self, index: usize, element: &str) -> PyResult<Vec<u8>> {
-        let (report, name) = (&self.0, &index.to_string());
-        match element {
-            "i8" => bytes_of(report, name, |v: i8| v.to_le_bytes().into()),
-            "u8" => bytes_of(report, name, |v: u8| v.to_le_bytes().into()),
-            "i16" => bytes_of(report, name, |v: i16| v.to_le_bytes().into()),
-            "u16" => bytes_of(report, name, |v: u16| v.to_le_bytes().into()),
-            "i32" => bytes_of(report, name, |v: i32| v.to_le_bytes().into()),
-            "u32" => bytes_of(report, name, |v: u32| v.to_le_bytes().into()),
-            "i64" => bytes_of(report, name, |v: i64| v.to_le_bytes().into()),
-            "u64" => bytes_of(report, name, |v: u64| v.to_le_bytes().into()),
-            "f32" => bytes_of(report, name, |v: f32| v.to_le_bytes().into()),
-            "f64" => bytes_of(report, name, |v: f64| v.to_le_bytes().into()),
-            other => Err(PyValueError::new_err(format!(
-                "`{other}` is not an element type"
-            ))),
-        }
+    fn buffer<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.0.bytes(&index.to_string());
+        let bytes = bytes.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &bytes))
     }
+}
+
+/// What came of launches that a process made while it watched itself.
+#[pyclass(frozen)]
+struct Watched(report::Report);
+
+#[pymethods]
+impl Watched {
+    /// The kernels of which a launch was watched.
+    #[getter]
+    fn kernels(&self) -> Vec<String> {
+        let all = self.0.checks.iter();
+        all.flat_map(|c| c.judged.kernels.clone().unwrap_or_default())
+            .collect()
+    }
+
+    /// The report in a format of `racetrap check --format`.
+    fn render(&self, format: &str) -> PyResult<String> {
+        Ok(report::render(&self.0, named(format)?))
+    }
+}
+
+/// Makes a folder for a process that is to watch itself: variables of the environment, and libraries to load.
+#[pyfunction]
+#[pyo3(signature = (library, folder, *, first, schedules, capability))]
+fn watch(
+    library: PathBuf,
+    folder: PathBuf,
+    first: u64,
+    schedules: u32,
+    capability: u32,
+) -> PyResult<(Vec<(String, OsString)>, Vec<PathBuf>)> {
+    let options = Options {
+        capability,
+        first,
+        schedules,
+        // Pages that are closed to the host would be closed to the interpreter.
+        host: false,
+        ..Options::default()
+    };
+    let inside = exec::inside::prepare(&library, &folder, &options)?;
+    Ok((inside.variables, inside.load))
+}
+
+/// Runs a program with the simulated device in its way: its exit status, and what was seen.
+#[pyfunction]
+#[pyo3(signature = (command, library, folder, *, name, first, schedules, capability, kernels, timeout))]
+#[allow(clippy::too_many_arguments)] // By name, from one place.
+fn run(
+    py: Python<'_>,
+    command: Vec<OsString>,
+    library: PathBuf,
+    folder: PathBuf,
+    name: String,
+    first: u64,
+    schedules: u32,
+    capability: u32,
+    kernels: Vec<String>,
+    timeout: Option<f64>,
+) -> PyResult<(i32, Watched)> {
+    let options = Options {
+        capability,
+        first,
+        schedules,
+        kernels,
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        ..Options::default()
+    };
+    let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let libraries = folder.join("lib");
+    std::fs::create_dir_all(&libraries)?;
+    exec::library::install(&library, &libraries, None)?;
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let live = Live::until(cancelled.clone());
+    let ran = interruptible(py, &cancelled, move || {
+        let started = Instant::now();
+        let ended = exec::run::run(&command, &folder, &options, false, timeout, &live)?;
+        let report = Collected::read(&folder).report(&name, ended, started.elapsed());
+        Ok::<_, std::io::Error>((ended.status(), Watched(report)))
+    })?;
+    Ok(ran?)
+}
+
+/// What was seen since the records in the folder were `from` bytes long, and what came of checks beside.
+#[pyfunction]
+fn watched(folder: PathBuf, from: usize, name: &str, others: Vec<PyRef<'_, Checked>>) -> Watched {
+    let collected = Collected::since(&folder, from);
+    let mut report = collected.report(name, Ended::Exit(0), Duration::ZERO);
+    if !others.is_empty() && collected.launches() == 0 {
+        report.checks.clear();
+    }
+    let others = others.iter().map(|other| other.0.as_check().clone());
+    report.checks.extend(others);
+    Watched(report)
+}
+
+/// Lets the compiler be found in a toolkit that came with the package.
+#[pyfunction]
+fn toolkit(folder: PathBuf) {
+    toolchain::also_in(folder);
+}
+
+/// The folder of the CUDA compiler, and the source of that answer where there is none.
+#[pyfunction]
+fn compiler() -> Result<PathBuf, PyErr> {
+    let nvcc = Nvcc::find().map_err(|searched| {
+        let places = searched.0.join(", ");
+        let message = format!("the CUDA compiler (nvcc) was not found: looked in {places}");
+        Failure::new_err(("no-compiler", message))
+    })?;
+    let program = nvcc.program.path.canonicalize()?;
+    let folder = program.parent().and_then(Path::parent);
+    Ok(folder.unwrap_or(Path::new("/")).to_owned())
+}
+
+/// Runs a program that nobody trusts: it reads these places and its folder, writes in its folder alone, reaches no network, and ends when its
+/// time is up. Its status (none where the time was up), what it wrote, and how far the system confines it.
+#[pyfunction]
+#[pyo3(signature = (program, arguments, folder, *, read, environment, seconds))]
+fn confined(
+    py: Python<'_>,
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    folder: PathBuf,
+    read: Vec<PathBuf>,
+    environment: (OsString, OsString),
+    seconds: f64,
+) -> PyResult<(Option<i32>, String, String, &'static str)> {
+    /// Address space: what simulates a device reserves much and uses little.
+    const MEMORY: u64 = 1 << 40;
+    const FILE: u64 = 1 << 30;
+    let sandbox = Sandbox {
+        read,
+        write: vec![folder.clone()],
+        memory: MEMORY,
+        file: FILE,
+        time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+        // Linkers make what they write a program, which is a change of permissions.
+        calls: Calls::Any,
+        alone: None,
+    };
+    let own = folder.clone().into_os_string();
+    let (path, toolkit) = environment;
+    let job = Job {
+        program,
+        arguments,
+        folder,
+        environment: vec![
+            ("PATH", path),
+            ("CUDA_PATH", toolkit),
+            ("HOME", own.clone()),
+            ("TMPDIR", own),
+            ("NO_COLOR", "1".into()),
+        ],
+        clean: true,
+    };
+    // Its time is limited; an interrupt leaves it to that.
+    let ended = interruptible(py, &AtomicBool::new(false), move || sandbox.run(&job))??;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let status = ended.status.map(|s| s.code().unwrap_or(-1));
+    Ok((
+        status,
+        text(&ended.stdout),
+        text(&ended.stderr),
+        ended.confined.describe(),
+    ))
+}
+
+fn named(format: &str) -> PyResult<Format> {
+    Ok(match format {
+        "terminal" | "text" => Format::Text,
+        "json" => Format::Json,
+        "html" => Format::Html,
+        "sarif" => Format::Sarif,
+        "junit" => Format::Junit,
+        other => return Err(PyValueError::new_err(format!("`{other}` is not a format"))),
+    })
 }
 
 fn wait<T>(receiver: &Mutex<Receiver<T>>) -> Result<T, RecvTimeoutError> {
     let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
     receiver.recv_timeout(BETWEEN_SIGNALS)
+}
+
+/// Works on a thread of its own, without the interpreter's lock, until it is done or a signal's handler raises an exception: then the switch
+/// is set, and nobody waits.
+fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    cancelled: &AtomicBool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = channel();
+    // For PyO3, which wants to share what is used without the interpreter's lock; nobody else does.
+    let receiver = Mutex::new(receiver);
+    let thread = std::thread::Builder::new()
+        .stack_size(64 << 20)
+        .spawn(move || {
+            // Nobody listens where the call was interrupted.
+            let _ = sender.send(work());
+        })?;
+    loop {
+        match py.detach(|| wait(&receiver)) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(interrupt) = py.check_signals() {
+                    cancelled.store(true, Ordering::Relaxed);
+                    return Err(interrupt);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let _ = thread.join();
+                return Err(Failure::new_err((
+                    "internal",
+                    "an error inside racetrap: please report it",
+                )));
+            }
+        }
+    }
 }
 
 fn kind(kind: ErrorKind) -> &'static str {
@@ -229,33 +412,7 @@ fn check(
     }
     let cancelled = Arc::new(AtomicBool::new(false));
     let check = check.cancelled_by(cancelled.clone());
-    let (sender, receiver) = channel();
-    // For PyO3, which wants to share what is used without the interpreter's lock; nobody else does.
-    let receiver = Mutex::new(receiver);
-    let thread = std::thread::Builder::new()
-        .stack_size(64 << 20)
-        .spawn(move || {
-            // Nobody listens where the call was interrupted.
-            let _ = sender.send(check.run());
-        })?;
-    let result = loop {
-        match py.detach(|| wait(&receiver)) {
-            Ok(result) => break result,
-            Err(RecvTimeoutError::Timeout) => {
-                if let Err(interrupt) = py.check_signals() {
-                    cancelled.store(true, Ordering::Relaxed);
-                    return Err(interrupt);
-                }
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                let _ = thread.join();
-                return Err(Failure::new_err((
-                    "internal",
-                    "an error inside racetrap: please report it",
-                )));
-            }
-        }
-    };
+    let result = interruptible(py, &cancelled, move || check.run())?;
     match result {
         Ok(report) => Ok(Checked(report)),
         Err(error) => Err(Failure::new_err((kind(error.kind()), error.to_string()))),
@@ -268,5 +425,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<Failure>())?;
     module.add_class::<Checked>()?;
+    module.add_class::<Watched>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(watch, module)?)?;
+    module.add_function(wrap_pyfunction!(watched, module)?)?;
+    module.add_function(wrap_pyfunction!(toolkit, module)?)?;
+    module.add_function(wrap_pyfunction!(compiler, module)?)?;
+    module.add_function(wrap_pyfunction!(confined, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)
 }

@@ -157,6 +157,11 @@ impl Report {
         &self.checked.check.output
     }
 
+    /// Warp-instructions that were executed and watched, under all schedules and of all builds.
+    pub fn instructions(&self) -> u64 {
+        self.checked.explored.iter().map(|e| e.executed).sum()
+    }
+
     /// What was tried.
     pub fn explored(&self) -> Explored {
         let setting = self.checked.check.setting.clone().unwrap_or_default();
@@ -180,32 +185,56 @@ impl Report {
     ///
     /// There is no such buffer, its elements have another size, or one was never written.
     pub fn buffer<T: Element>(&self, name: &str) -> Result<Vec<T>, BufferError> {
-        let memory = &self.checked.memory;
-        let unknown = || BufferError::Unknown {
-            name: name.to_owned(),
-            known: memory.buffers().iter().map(|b| b.name.clone()).collect(),
-        };
-        let index = name.parse::<usize>().ok();
-        let by_name = memory.buffers().iter().find(|b| b.name == name);
-        let buffer = by_name
-            .or_else(|| memory.buffers().iter().find(|b| Some(b.parameter) == index))
-            .ok_or_else(unknown)?;
-        let size = buffer.element.bytes();
-        if size != T::TYPE.bytes() {
+        let buffer = self.named(name)?;
+        if buffer.element.bytes() != T::TYPE.bytes() {
             return Err(BufferError::WrongType {
                 name: buffer.name.clone(),
                 held: buffer.element.name(),
                 wanted: T::TYPE.name(),
             });
         }
-        let (bytes, written) = memory.read(buffer).ok_or_else(unknown)?;
+        Ok(T::read(&self.bytes(name)?))
+    }
+
+    /// The same as bytes, of elements of any type.
+    ///
+    /// # Errors
+    ///
+    /// There is no such buffer, or an element was never written.
+    pub fn bytes(&self, name: &str) -> Result<Vec<u8>, BufferError> {
+        let buffer = self.named(name)?;
+        let read = self.checked.memory.read(buffer);
+        let (bytes, written) = read.ok_or_else(|| self.unknown(name))?;
         match written.iter().position(|written| !written) {
             Some(byte) => Err(BufferError::Unwritten {
                 name: buffer.name.clone(),
-                index: byte / size,
+                index: byte / buffer.element.bytes(),
             }),
-            None => Ok(T::read(&bytes)),
+            None => Ok(bytes),
         }
+    }
+
+    fn unknown(&self, name: &str) -> BufferError {
+        let buffers = self.checked.memory.buffers();
+        BufferError::Unknown {
+            name: name.to_owned(),
+            known: buffers.iter().map(|b| b.name.clone()).collect(),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<&::check::explore::Buffer, BufferError> {
+        let buffers = self.checked.memory.buffers();
+        let index = name.parse::<usize>().ok();
+        let by_name = buffers.iter().find(|b| b.name == name);
+        by_name
+            .or_else(|| buffers.iter().find(|b| Some(b.parameter) == index))
+            .ok_or_else(|| self.unknown(name))
+    }
+
+    /// For racetrap's own packages.
+    #[doc(hidden)]
+    pub fn as_check(&self) -> &::report::Check {
+        &self.checked.check
     }
 
     /// The report in one of the formats of `racetrap check --format`.

@@ -2,10 +2,10 @@
 
 use super::{Argument, Error, Report};
 use ::check::{Request, Schedules, Source, Watch};
-use simt::{Dim3, ScheduleSpec};
+use simt::{Dim3, Live, ScheduleSpec};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A kernel to check: where it is, how it is launched, what is tried.
@@ -56,11 +56,15 @@ pub struct Check {
 }
 
 /// Who may end a check.
-struct Switch(Option<Arc<AtomicBool>>);
+struct Switch(Option<Live>);
 
 impl Watch for Switch {
     fn cancelled(&self) -> bool {
-        self.0.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
+        self.0.as_ref().is_some_and(Live::is_ended)
+    }
+
+    fn live(&self) -> Option<&Live> {
+        self.0.as_ref()
     }
 }
 
@@ -253,7 +257,8 @@ impl Check {
         self
     }
 
-    /// Ends the check, with an error, before its next run once another thread has set this to `true`.
+    /// Ends the check once another thread has set this to `true`: with an error where that is before a run, and without a verdict where it is
+    /// in the midst of one.
     pub fn cancelled_by(mut self, switch: Arc<AtomicBool>) -> Check {
         self.switch = Some(switch);
         self
@@ -277,7 +282,7 @@ impl Check {
             Some(error) => Err(error),
             None => Ok(Report::new(::check::check(
                 &self.request,
-                &Switch(self.switch),
+                &Switch(self.switch.map(Live::until)),
             )?)),
         }
     }

@@ -4,6 +4,7 @@ use super::progress::Progress;
 use super::signals::{self, Listening};
 use report::terminal::thousands;
 use simt::Live;
+use simt::ids::LANES;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,7 @@ impl check::Watch for Watched {
 }
 
 /// How fast it goes, and what is left of its time.
-fn pace(steps: u64, took: Duration, time: Option<Duration>) -> String {
+pub fn pace(steps: u64, took: Duration, time: Option<Duration>) -> String {
     if steps == 0 {
         return String::new();
     }
@@ -63,7 +64,11 @@ fn pace(steps: u64, took: Duration, time: Option<Duration>) -> String {
         let left = time.saturating_sub(took).as_secs();
         format!(", {} s left", thousands(left))
     });
-    format!("{:.1} M warp-instructions a second{left}", rate / 1e6)
+    format!(
+        "{:.1} M warp-instructions ({:.0} M of threads) a second{left}",
+        rate / 1e6,
+        rate * LANES as f64 / 1e6
+    )
 }
 
 #[cfg(test)]
@@ -75,8 +80,14 @@ mod tests {
         let seconds = Duration::from_secs;
         assert_eq!(pace(0, seconds(3), None), "");
         let shown = pace(12_000_000, seconds(4), Some(seconds(1300)));
-        assert_eq!(shown, "3.0 M warp-instructions a second, 1,296 s left");
+        assert_eq!(
+            shown,
+            "3.0 M warp-instructions (96 M of threads) a second, 1,296 s left"
+        );
         let over = pace(1_000_000, seconds(10), Some(seconds(9)));
-        assert_eq!(over, "0.1 M warp-instructions a second, 0 s left");
+        assert_eq!(
+            over,
+            "0.1 M warp-instructions (3 M of threads) a second, 0 s left"
+        );
     }
 }

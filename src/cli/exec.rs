@@ -1,18 +1,21 @@
 //! `racetrap exec`: a whole program, host code and all, on the simulated device.
 
 use super::accept::AcceptArgs;
+use super::check_progress::pace;
+use super::progress::Progress;
 use super::report_files::AlsoArgs;
 use super::value_enums::choice;
 use check::verdict::quote;
 use clap::Args;
 use context::options::Options;
+use context::pulse::Pulse;
 use detect::rules::Level;
 use exec::collect::Collected;
 use exec::run::Ended;
 use exec::{build, cmake, gpu, library, program, run, target, toolkit};
 use report::{Failure, Format, exit};
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolchain::{CompileOptions, Nvcc, Searched};
@@ -199,6 +202,7 @@ impl ExecArgs {
             steps: self.max_steps,
             perf: self.perf,
             plain: self.plain,
+            pulse: self.on == On::Simulator && std::io::stderr().is_terminal(),
             host: !self.no_host_accesses,
             jobs: super::check::jobs(self.jobs),
             traces: self.trace || self.format == Format::Html || self.also.has(Format::Html),
@@ -282,6 +286,22 @@ impl ExecArgs {
     }
 }
 
+/// An option of ours that stands behind the program, and so is the program's.
+fn misplaced(command: &[OsString]) -> Option<&str> {
+    const OURS: [&str; 6] = [
+        "--also",
+        "--baseline",
+        "--format",
+        "--perf",
+        "--plain",
+        "--report",
+    ];
+    let words = command.iter().skip(1).map_while(|word| word.to_str());
+    let own = words.take_while(|word| *word != "--");
+    let mut names = own.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
+    names.find(|name| OURS.contains(name))
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -292,6 +312,11 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
     let mut command = args.command.clone();
     let name = command[0].to_string_lossy().into_owned();
+    if let Some(option) = misplaced(&command).filter(|_| !args.quiet) {
+        eprintln!(
+            "note: `{option}` stands behind `{name}`, so the program gets it; options of racetrap stand in front of the program"
+        );
+    }
     if args.on == On::Gpu {
         let options = for_gpu(args, folder.path())?;
         return run_and_report(
@@ -369,8 +394,14 @@ fn run_and_report(
     let started = Instant::now();
     let live = simt::Live::new();
     let _listening = super::signals::listen(&live);
+    let shown = options.pulse.then(|| {
+        let folder = folder.to_owned();
+        let over = timeout.map(|limit| started + limit);
+        Progress::paced(move || running(Pulse::read(&folder), over))
+    });
     let ended = run::run(command, folder, options, preload, timeout, &live)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
+    drop(shown);
     let collected = Collected::read(folder);
     let mut report = collected.report(name, ended, started.elapsed());
     let again = args.repeated();
@@ -409,6 +440,19 @@ fn run_and_report(
         (0, ended) => u8::try_from(ended.status() & 0xff).unwrap_or(exit::FINDINGS),
     };
     Ok((String::new(), code))
+}
+
+/// The launch that runs, how fast that goes, and what is left of its time or the program's.
+fn running(pulse: Option<Pulse>, over: Option<Instant>) -> String {
+    let Some(pulse) = pulse else {
+        return String::new();
+    };
+    let took = Duration::from_secs_f64(pulse.seconds);
+    let limit = Duration::try_from_secs_f64(pulse.limit).unwrap_or(Duration::MAX);
+    let program = over.map(|over| took + over.saturating_duration_since(Instant::now()));
+    let limit = program.map_or(limit, |program| program.min(limit));
+    let pace = pace(pulse.steps, took, Some(limit));
+    format!("launch {}, {}: {pace}", pulse.launch, pulse.kernel)
 }
 
 const IDLE: &str = "\
@@ -580,4 +624,45 @@ pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());
     Ok((String::new(), code.unwrap_or(exit::FINDINGS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    fn of(line: &str) -> Option<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        misplaced(&words).map(str::to_owned)
+    }
+
+    #[test]
+    fn an_option_behind_the_program_is_noticed() {
+        assert_eq!(of("prog.cu --format html").as_deref(), Some("--format"));
+        assert_eq!(
+            of("./prog 12 --report=out.html").as_deref(),
+            Some("--report")
+        );
+        assert_eq!(of("./prog --size 12"), None);
+        // The user has said whose it is.
+        assert_eq!(of("prog.cu -- --format html"), None);
+    }
+
+    #[test]
+    fn the_line_names_launch_kernel_pace_and_what_is_left() {
+        let pulse = Pulse {
+            launch: 12,
+            kernel: "reduce(float*)".into(),
+            steps: 12_000_000,
+            seconds: 4.0,
+            limit: 600.0,
+        };
+        assert_eq!(
+            running(Some(pulse.clone()), None),
+            "launch 12, reduce(float*): 3.0 M warp-instructions (96 M of threads) a second, 596 s left"
+        );
+        let program = running(Some(pulse), Some(Instant::now()));
+        assert!(program.ends_with(", 0 s left"), "{program}");
+        assert_eq!(running(None, None), "");
+    }
 }

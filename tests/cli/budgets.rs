@@ -32,14 +32,19 @@ fn memory_below(process: u32) -> u64 {
     children.map(of).sum()
 }
 
-/// Runs a check, and watches its memory and time, those of the compilers included; its output and its exit status.
+/// [`watched_command`] of a check.
 #[cfg(target_os = "linux")]
 fn watched(folder: &Path, arguments: &[&str]) -> (String, i32, u64) {
+    watched_command(folder, &[&["check"], arguments].concat())
+}
+
+/// Runs a command, and watches its memory and time, those of the compilers included; its output, its exit status and its memory.
+#[cfg(target_os = "linux")]
+fn watched_command(folder: &Path, arguments: &[&str]) -> (String, i32, u64) {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
     let output = fs::File::create(folder.join("output")).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_racetrap"))
-        .arg("check")
         .args(arguments)
         .current_dir(folder)
         .stdout(output.try_clone().unwrap())
@@ -205,6 +210,10 @@ fn watched(folder: &Path, arguments: &[&str]) -> (String, i32, u64) {
     ".reg .b32 %r; .reg .pred %q; bar.sync 0; mov.u32 %r, %tid.x;\n{}ret;\n{}bar.sync 0;",
     (0..8_000).map(|i| format!("setp.eq.u32 %q, %r, {}; @%q bra R{i};\n", 1000 + i)).collect::<String>(),
     (0..8_000).map(|i| format!("R{i}: add.u32 %r, %r, 1; setp.eq.u32 %q, %r, 7; @%q bra R{};\n", (i * 7919 + 13) % 8000)).collect::<String>()
+)))]
+#[case::addresses_in_any_order(ptx("", ".param .u64 p", &format!(
+    ".reg .b64 %m<100001>; ld.param.u64 %m0, [p];\n{}st.global.u64 [%m100000], 1;",
+    (0..100_000).map(|i| i * 7919 % 100_000).map(|k| format!("add.u64 %m{}, %m{k}, 0;\n", k + 1)).collect::<String>()
 )))]
 #[case::rubbish("\u{0}\u{1}é{}[]()<>;:,.".repeat(100_000))]
 fn hostile_inputs_stay_within_their_budgets(#[case] text: String) {
@@ -377,6 +386,8 @@ fn compilers_end_in_time(#[case] source: String, #[case] code: i32) {
 #[rstest]
 #[case::a_byte_of_each_page(500, "st.volatile.global.u8 [%a], 1; ld.volatile.global.u8 %r, [%a];".into())]
 #[case::an_atomic_in_each_page(260, "atom.global.add.u32 %r, [%a], 1;".into())]
+#[case::an_atomic_in_each_page_of_much(500, "atom.global.add.u32 %r, [%a], 1;".into())]
+#[case::a_large_table(512, "mov.u32 %i, 0; L: ld.volatile.global.u32 %r, [%a]; st.volatile.global.u32 [%a], %i; add.u64 %a, %a, 32; add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 128; @%q bra L;".into())]
 #[case::atomics_on_one_word(1, "atom.global.add.u32 %r, [g], 1;\n".repeat(30_000))]
 #[case::loads_of_what_nobody_wrote(1, (0..20_000).map(|i| format!("ld.shared.u32 %r, [s+{}];\n", i * 4 % 8192)).collect())]
 #[case::meetings(1, "mov.u32 %i, 0; L: bar.sync 0; add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 1000000; @%q bra L;".into())]
@@ -404,6 +415,48 @@ fn what_is_remembered_stays_within_its_budget(#[case] mebibytes: u64, #[case] bo
     let (said, _, most) = watched(folder.path(), &arguments);
     assert!(!said.contains("panicked"), "{said}");
     println!("{} MiB: {said}", most >> 20);
+}
+
+/// Other commands that run kernels or read PTX, on inputs that are long for them: their time is one for all, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn other_commands_end_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let barriers = ".reg .b32 %r; mov.u32 %r, %tid.x;\n".to_owned() + &"bar.sync 0;\n".repeat(6000);
+    fs::write(folder.path().join("a.ptx"), ptx("", "", &barriers)).unwrap();
+    let mixed = |step: usize| -> String {
+        let one = |i: usize| match i * step % 7 {
+            0 => "bar.sync 0;\n".to_owned(),
+            1 | 2 => format!("st.volatile.shared.u32 [s+{}], %r;\n", i * step % 61 * 4),
+            3 => format!("st.shared.u32 [s+{}], %r;\n", i * step % 59 * 4),
+            4 => format!("ld.shared.u32 %r, [s+{}];\n", i * step % 53 * 4),
+            _ => format!("add.u32 %r, %r, {};\n", i * step % 97),
+        };
+        let body: String = (1..20_000).map(one).collect();
+        ptx(
+            "",
+            "",
+            &format!(".shared .align 4 .b8 s[256]; .reg .b32 %r; mov.u32 %r, %tid.x;\n{body}"),
+        )
+    };
+    fs::write(folder.path().join("b.ptx"), mixed(3)).unwrap();
+    fs::write(folder.path().join("c.ptx"), mixed(5)).unwrap();
+    for (arguments, seconds) in [
+        (
+            &["mutate", "a.ptx", "--block", "64", "--timeout", "5"][..],
+            15,
+        ),
+        (&["diff", "b.ptx", "c.ptx"], 30),
+    ] {
+        let started = std::time::Instant::now();
+        let (said, ..) = watched_command(folder.path(), arguments);
+        let took = started.elapsed();
+        assert!(
+            took < std::time::Duration::from_secs(seconds),
+            "{arguments:?}: {took:?}"
+        );
+        assert!(said.len() < 64 << 20, "{arguments:?}: {} bytes", said.len());
+    }
 }
 
 /// Processor time of a process, in hundredths of a second (proc(5), `stat`).

@@ -26,6 +26,7 @@ mod necessity;
 mod new;
 mod own_catalog;
 mod pins;
+mod plain;
 mod planted_bugs;
 mod sanitize;
 mod sanitizer;

@@ -3,7 +3,7 @@
 mod outcome;
 
 use super::compiled::{NoPtx, PtxCheck, checks_with, other};
-use super::load::{Catalog, Entry};
+use super::entry::{Catalog, Entry};
 use super::pinned::{Pin, compiler_version, source_files, stable_hash, with_relative_files};
 use ptxdiff::Unit;
 use schemars::JsonSchema;

@@ -3,9 +3,11 @@
 //! Unknown keys are rejected. The doc comments of these types become the descriptions in the JSON schema
 //! (`cases/schema.json`).
 
-use super::compiled::PtxExpectations;
 use super::host::{Memory, Step, StreamKind};
-use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
+pub use super::launch::{Argument, Launch, Repeat};
+use super::ptx_expectations::PtxExpectations;
+pub use super::values::DefineValue;
+use super::values::{ElementType, Fill, Number, OracleCall, SizeSpec};
 use crate::equivalent::Equivalent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,16 +79,6 @@ pub struct Case {
     pub expect: Expectations,
 }
 
-/// The value of a preprocessor symbol.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum DefineValue {
-    /// A number.
-    Number(i64),
-    /// A word, such as a type's name.
-    Word(String),
-}
-
 /// A piece of memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -105,60 +97,6 @@ pub struct Buffer {
     /// The kernel's `__constant__` or `__device__` variable to use. Without this key the buffer is allocated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-}
-
-/// A kernel launch, or a loop of launches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Launch {
-    /// The `__global__` function, by its plain name.
-    pub entry: String,
-    /// Grid dimensions in blocks: `x`, `[x, y]` or `[x, y, z]`.
-    #[serde(default)]
-    pub grid: Extent,
-    /// Block dimensions in threads: `x`, `[x, y]` or `[x, y, z]`.
-    #[serde(default)]
-    pub block: Extent,
-    /// Dynamic shared memory in bytes.
-    #[serde(default)]
-    pub shared: Option<Expression>,
-    /// The arguments: names of buffers, numbers, or expressions over the sizes.
-    #[serde(default)]
-    pub args: Vec<Argument>,
-    /// Whether the launch is cooperative, so that the grid can synchronise.
-    #[serde(default)]
-    pub cooperative: bool,
-    /// Repeats the launch with a loop variable, whose name is a size within this launch.
-    #[serde(default)]
-    pub repeat: BTreeMap<String, Repeat>,
-    /// Two buffers whose names are exchanged after the launch and after each of its repetitions.
-    #[serde(default)]
-    pub swap: Option<[String; 2]>,
-    /// The stream, in a `plan`; the default is the `default` stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stream: Option<String>,
-}
-
-/// An argument of a launch.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Argument {
-    /// A number with a fraction or an exponent.
-    Float(f64),
-    /// A buffer's name, an integer or an expression over the sizes.
-    Value(Expression),
-}
-
-/// The values of a loop variable: `from`, then `next` as long as `while` holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Repeat {
-    /// The first value.
-    pub from: Expression,
-    /// The loop continues while this is not 0; comparisons are allowed (`d < n`).
-    #[serde(rename = "while")]
-    pub condition: Expression,
-    /// The next value, computed from the current one.
-    pub next: Expression,
 }
 
 /// The expected contents of a buffer. Give exactly one of `is`, `each`, `values` and `kernel`; if you give only `is`, you may

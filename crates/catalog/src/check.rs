@@ -7,8 +7,8 @@ mod refusal;
 
 use super::annotation::Fault;
 use super::case::{Case, ExpectedVerdict};
+use super::entry::Entry;
 use super::error::{CatalogError, Hint, Place};
-use super::load::Entry;
 use super::locate::{Step, locate};
 use super::tree::Tree;
 use crate::equivalent::{lines, plan_lines};

@@ -5,7 +5,7 @@
 //! expands no macros and follows no includes: enough to know to which cases an annotated
 //! line belongs.
 
-use super::case::DefineValue;
+use super::values::DefineValue;
 use std::collections::BTreeMap;
 
 /// The symbols defined on the command line.

@@ -1,7 +1,7 @@
 //! Counterexamples, for people.
 
 use super::draw::{Draw, Inputs};
-use super::load::Entry;
+use super::entry::Entry;
 use super::plan::Plan;
 use super::token::{free, token};
 use super::values::Fill;

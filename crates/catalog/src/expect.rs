@@ -32,6 +32,7 @@ fn sides(rule: Rule) -> Sides {
         | Rule::InsufficientScope
         | Rule::NonCoherentRead
         | Rule::AsyncCopyHazard
+        | Rule::MissingProxyFence
         | Rule::MissingDependencyWait
         | Rule::LockstepAssumption
         | Rule::UnorderedCommunication
@@ -42,6 +43,7 @@ fn sides(rule: Rule) -> Sides {
         | Rule::UndefinedShuffle => Sides::Waiting,
         Rule::Deadlock | Rule::NoProgress => Sides::Alternatives,
         Rule::InvalidBarrier
+        | Rule::MbarrierMisuse
         | Rule::OutOfBounds
         | Rule::MisalignedAccess
         | Rule::UninitializedRead

@@ -2,8 +2,8 @@
 
 use super::arguments::{self, Encoded};
 use super::compare::{RunResults, compared};
+use super::entry::Catalog;
 use super::host::Memory;
-use super::load::Catalog;
 use super::oracle::Elements;
 use super::pinned::{Pin, TARGETS};
 use super::plan::{Does, Plan, PlanError, PlannedCopy, PlannedStep};

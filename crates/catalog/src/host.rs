@@ -26,7 +26,7 @@
 //! At the end of the plan the host waits for everything, and the oracle checks the buffers. Tag a guilty step like a line of a
 //! kernel, in a comment on the line where it starts: `- copy: {…}  #~ data-race#1 write`.
 
-use super::case::Launch;
+use super::launch::Launch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::expression::Expression;

@@ -8,9 +8,9 @@
 use super::case::{Case, ExpectedVerdict};
 use super::compare::{Mismatch, compare};
 use super::draw::{Draw, Draws, runner};
+use super::entry::{Catalog, Entry};
 use super::example::{Counterexample, example};
 use super::gpu::{self, GpuRan};
-use super::load::{Catalog, Entry};
 use super::plan::{Plan, plan};
 use super::shrink::{ShrinkStep, shrink};
 use super::simulate::Prepared;

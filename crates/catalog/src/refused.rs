@@ -10,7 +10,7 @@
 
 use super::annotation::Fault;
 use super::case::Case;
-use super::load::{Catalog, Entry};
+use super::entry::{Catalog, Entry};
 use super::pinned::{Pin, SIMULATED};
 use super::tree::Tree;
 use report::Verdict;

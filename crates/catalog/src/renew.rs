@@ -1,8 +1,8 @@
 //! Renews the files generated from the catalogue: the JSON schema and the pinned PTX.
 
 use super::case::schema;
+use super::entry::Catalog;
 use super::error::{CatalogErrors, RENEW};
-use super::load::Catalog;
 use super::pinned::{Pin, STANDARD, pinned, pins};
 use super::refused::{Diagnostics, diagnostics};
 use super::tree::Tree;

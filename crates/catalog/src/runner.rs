@@ -1,7 +1,7 @@
 //! Tries many cases in parallel.
 
 use super::case_result::{self, CaseResult, Settings};
-use super::load::{Catalog, Entry};
+use super::entry::{Catalog, Entry};
 use report::exit;
 use report::{Report, Verdict};
 pub use session::explore::parallel;

@@ -7,7 +7,7 @@ pub use error::{PrepareError, SimulateError};
 pub use located::{LocatedEnd, LocatedFinding};
 
 use super::arguments::{self, Encoded};
-use super::load::{Catalog, Entry};
+use super::entry::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
 use super::plan::{Does, Plan, PlannedLaunch, Value};

@@ -5,8 +5,8 @@
 
 use super::case::Case;
 use super::draw::{Draw, Inputs, SizeError, Sizes, sizes};
+use super::entry::{Catalog, Entry, Unresolved};
 use super::error::Hint;
-use super::load::{Catalog, Entry, Unresolved};
 use super::values::SizeSpec;
 use simt::ScheduleSpec;
 use std::collections::BTreeMap;

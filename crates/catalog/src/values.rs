@@ -1,7 +1,7 @@
 //! The notations inside a case's YAML: ranges of sizes, contents of buffers, dimensions of grids, and oracles.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, MapAccess, SeqAccess, value::MapAccessDeserializer};
+use serde::de::{self, SeqAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use session::buffer::{ElementType, Number};
 use session::expression::{Expression, ExpressionError};
@@ -19,6 +19,16 @@ pub enum SizeSpec {
     Choices(Vec<i64>),
     /// Computed from other sizes: `ceil_div(n, threads)`, or a plain number.
     Computed(Expression),
+}
+
+/// The value of a preprocessor symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DefineValue {
+    /// A number.
+    Number(i64),
+    /// A word, such as a type's name.
+    Word(String),
 }
 
 /// One to three lengths, `x` first.
@@ -223,138 +233,3 @@ impl JsonSchema for OracleCall {
         })
     }
 }
-
-impl<'de> Deserialize<'de> for Argument {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Argument;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a buffer's name, a number or an expression over the sizes")
-            }
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Argument, E> {
-                Ok(Argument::Float(value))
-            }
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Argument, E> {
-                Ok(Argument::Value(Expression::constant(value)))
-            }
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Argument, E> {
-                i64::try_from(value)
-                    .map_err(E::custom)
-                    .and_then(|v| self.visit_i64(v))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Argument, E> {
-                Expression::parse(text)
-                    .map(Argument::Value)
-                    .map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-impl Serialize for Argument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Argument::Float(value) => serializer.serialize_f64(*value),
-            Argument::Value(expression) => expression.serialize(serializer),
-        }
-    }
-}
-
-impl JsonSchema for Argument {
-    fn schema_name() -> Cow<'static, str> {
-        "Argument".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "An argument of a launch: a buffer's name, a number, or an expression over the sizes.",
-            "type": ["number", "string"]
-        })
-    }
-}
-
-/// `Deserialize` from a word or from a map of keys.
-macro_rules! from_word_or_map {
-    ($type:path, $map:ident { $($(#[$attribute:meta])* $key:ident: $key_type:ty),* }, $expecting:literal, word: $word:expr, map: $build:expr) => {
-        const _: () = {
-            #[derive(Deserialize)]
-            #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-            struct $map { $($(#[$attribute])* $key: $key_type),* }
-
-            impl<'de> Deserialize<'de> for $type {
-                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    struct Visitor;
-                    impl<'de> de::Visitor<'de> for Visitor {
-                        type Value = $type;
-                        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                            f.write_str($expecting)
-                        }
-                        fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
-                            let convert: fn(&str) -> Result<$type, String> = $word;
-                            convert(text).map_err(E::custom)
-                        }
-                        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
-                            let build: fn($map) -> Result<$type, String> = $build;
-                            let keys = $map::deserialize(MapAccessDeserializer::new(map))?;
-                            build(keys).map_err(de::Error::custom)
-                        }
-                    }
-                    deserializer.deserialize_any(Visitor)
-                }
-            }
-        };
-    };
-}
-
-use super::case::{Argument, Expectation, ExpectedVerdict, Oracle, Tolerance};
-
-from_word_or_map!(
-    Expectation,
-    Keys { verdict: ExpectedVerdict, #[serde(default)] why: Option<String> },
-    "a verdict (`caught`, `clean`, `missed` …) or `{verdict: missed, why: …}`",
-    word: |word| {
-        let verdict = serde_json::from_value(word.into()).map_err(|_| {
-            let words = ["caught", "clean", "missed", "false-alarm", "unsupported"];
-            let hint = report::nearest(word, words.into_iter())
-                .map_or_else(|| words.join(", "), |near| format!("did you mean `{near}`?"));
-            format!("unknown verdict `{word}` ({hint})")
-        })?;
-        if matches!(verdict, ExpectedVerdict::Missed | ExpectedVerdict::FalseAlarm) {
-            return Err(format!("`{word}` needs a reason: {{verdict: {word}, why: …}}"));
-        }
-        Ok(Expectation { verdict, why: None })
-    },
-    map: |keys| Ok(Expectation { verdict: keys.verdict, why: keys.why })
-);
-
-from_word_or_map!(
-    Oracle,
-    Keys {
-        #[serde(default)] is: Option<OracleCall>,
-        #[serde(default)] each: Option<Expression>,
-        #[serde(default)] values: Option<Vec<Number>>,
-        #[serde(default)] kernel: Option<String>,
-        #[serde(default)] args: Vec<Argument>,
-        #[serde(default)] first: Option<Expression>,
-        #[serde(default)] tolerance: Tolerance
-    },
-    "an oracle such as `inclusive_scan(data)`, or a map with `is`, `each`, `values` or `kernel`",
-    word: |text| {
-        let call = OracleCall::parse(text).map_err(|e| e.to_string())?;
-        Ok(Oracle { is: Some(call), ..Oracle::default() })
-    },
-    map: |k| {
-        let ways = [k.is.is_some(), k.each.is_some(), k.values.is_some(), k.kernel.is_some()];
-        if ways.iter().filter(|given| **given).count() != 1 {
-            return Err("an oracle needs exactly one of `is`, `each`, `values` and `kernel`".to_owned());
-        }
-        if k.kernel.is_none() && !k.args.is_empty() {
-            return Err("an oracle can have `args` only with `kernel`".to_owned());
-        }
-        Ok(Oracle {
-            is: k.is, each: k.each, values: k.values, kernel: k.kernel,
-            args: k.args, first: k.first, tolerance: k.tolerance,
-        })
-    }
-);

@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Memory,
     /// The compiler did not end in time.
     Time,
+    /// The compiler failed, and not because of the source: it was killed, or lacks a part of itself.
+    Compiler,
     /// The check was cancelled.
     Cancelled,
 }
@@ -42,7 +44,7 @@ impl Error {
     /// An error that is worded.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let failure = match kind {
-            ErrorKind::Memory | ErrorKind::Time | ErrorKind::Cancelled => {
+            ErrorKind::Memory | ErrorKind::Time | ErrorKind::Compiler | ErrorKind::Cancelled => {
                 Failure::inconclusive(message)
             }
             _ => Failure::usage(message),

@@ -365,6 +365,12 @@ fn array_block(module: &Module, function: &Function, most: u64, named: &Named<'_
 /// Warps of a block, at most: elements of an array with a slot for each.
 const SLOTS: u64 = BLOCK_THREADS / 32;
 
+/// The most threads that a block of the kernel may have.
+pub(super) fn most_threads(input: &Input, entry: &str) -> u64 {
+    let function = function(&input.builds[0].module, entry);
+    function.and_then(launch_bound).unwrap_or(BLOCK_THREADS)
+}
+
 /// The blocks whose warps have a slot each in one of the shared arrays, smaller ones first.
 pub(super) fn blocks_of_slots(input: &Input, entry: &str) -> Vec<u64> {
     let module = &input.builds[0].module;

@@ -101,7 +101,8 @@ pub(crate) enum Fault {
     Multiple,
     /// The guess's: a size was changed that has to fit the launch.
     Unasked,
-    /// Nobody knows, but that of what goes wrong in global memory it is the guess's: numbers were changed that say how rows lie there.
+    /// The guess's, for numbers were changed that need not fit each other and say how rows lie in global memory. What is wrong between threads
+    /// elsewhere may be the kernel's.
     Extents,
     /// Nobody knows.
     Unknown,
@@ -112,7 +113,7 @@ impl Fault {
     /// the threads of a block, and `global` that the finding is in global memory.
     pub fn level(self, seen: &Seen, races: bool, global: bool) -> Option<Level> {
         match self {
-            Fault::Extents if global => None,
+            Fault::Extents if global || !is_between_threads(seen.found.rule) => None,
             Fault::Asked | Fault::AskedLarger if is_between_threads(seen.found.rule) => {
                 Some(seen.level)
             }

@@ -134,7 +134,7 @@ impl Request {
             compiler: CompileOptions::default(),
             perf: false,
             trace: false,
-            engine: Engine::Fast,
+            engine: Engine::default(),
         }
     }
 }

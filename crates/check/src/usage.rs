@@ -2,14 +2,14 @@
 //! atomics or polling loads touch, and which fields a struct has.
 //!
 //! An abstract interpretation to a fixed point, without regard to control flow: a register holds (parts of) parameters, or values
-//! loaded through them. It serves guesses alone, never a verdict. It sees the kernel, not the functions that it calls.
+//! loaded through them. What a register newly holds is followed to the instructions that read it, so that the work grows with their number. It serves guesses alone, never a verdict. It sees the kernel, not the functions that it calls.
 
 use ptx::ast::{Function, Instruction, Operand, Stmt};
 use ptx::semantics::{
     Effect, MemoryEffect, Modifier, Opcode, Order, Space, Type, TypedInstruction,
 };
 use session::buffer::ElementType;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A part of a parameter: its index, and the byte at which the part begins.
 type Part = (usize, u32);
@@ -63,22 +63,35 @@ impl Usage {
         let mut reader = Reader {
             params,
             held: HashMap::new(),
+            changed: Vec::new(),
             usage: Usage::default(),
         };
-        // Each pass adds something or is the last; what can be added is finite, and long chains are rare.
-        for pass in 0..64 {
-            let before = reader.size();
-            // In turn from both ends: whichever way a long chain runs, one of them follows it.
-            match pass % 2 {
-                0 => instructions.iter().for_each(|one| reader.step(one)),
-                _ => instructions.iter().rev().for_each(|one| reader.step(one)),
-            }
-            if reader.size() == before {
-                break;
+        let typed: Vec<_> = instructions
+            .iter()
+            .map(|one| TypedInstruction::of(one))
+            .collect();
+        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (k, one) in instructions.iter().enumerate() {
+            for register in read_by(one) {
+                readers.entry(register).or_default().push(k);
             }
         }
-        for one in &instructions {
-            reader.types(one);
+        // What can be added is finite: each register holds a few things.
+        let mut waits = vec![true; instructions.len()];
+        let mut waiting: VecDeque<usize> = (0..instructions.len()).collect();
+        while let Some(k) = waiting.pop_front() {
+            waits[k] = false;
+            reader.step(instructions[k], &typed[k]);
+            for register in std::mem::take(&mut reader.changed) {
+                for next in readers.get(register).into_iter().flatten() {
+                    if !std::mem::replace(&mut waits[*next], true) {
+                        waiting.push_back(*next);
+                    }
+                }
+            }
+        }
+        for (one, typed) in instructions.iter().zip(&typed) {
+            reader.types(one, typed);
         }
         reader.usage
     }
@@ -100,20 +113,12 @@ impl Usage {
 struct Reader<'a> {
     params: HashMap<&'a str, usize>,
     held: HashMap<&'a str, HashSet<Held>>,
+    /// Registers that hold more since somebody looked.
+    changed: Vec<&'a str>,
     usage: Usage,
 }
 
 impl<'a> Reader<'a> {
-    fn size(&self) -> usize {
-        let held: usize = self.held.values().map(HashSet::len).sum();
-        let marks = |u: &Use| {
-            usize::from(u.address)
-                + usize::from(u.communicates)
-                + usize::from(u.points_at.is_some())
-        };
-        held + self.usage.parts.len() + self.usage.parts.values().map(marks).sum::<usize>()
-    }
-
     fn part(&mut self, part: Part) -> &mut Use {
         self.usage.parts.entry(part).or_default()
     }
@@ -127,16 +132,19 @@ impl<'a> Reader<'a> {
         // Registers that hold very much tell nothing.
         const MOST: usize = 64;
         let held = self.held.entry(to).or_default();
+        let before = held.len();
         for one in what {
             if held.len() < MOST {
                 held.insert(one);
             }
         }
+        if held.len() > before {
+            self.changed.push(to);
+        }
     }
 
     /// Follows parameters through one instruction.
-    fn step(&mut self, one: &'a Instruction) {
-        let typed = TypedInstruction::of(one);
+    fn step(&mut self, one: &'a Instruction, typed: &TypedInstruction) {
         match (&typed.opcode, &typed.memory) {
             (Opcode::Ld, Some(memory)) if memory.space == Space::Param => {
                 self.parameter(one, memory)
@@ -236,8 +244,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Learns the types of elements from one instruction, when it is known what registers hold.
-    fn types(&mut self, one: &'a Instruction) {
-        let typed = TypedInstruction::of(one);
+    fn types(&mut self, one: &'a Instruction, typed: &TypedInstruction) {
         let accesses = matches!(
             typed.opcode,
             Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red
@@ -304,6 +311,13 @@ pub(super) fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
             _ => {}
         }
     }
+}
+
+/// The registers that an instruction reads: all but what stands first, unless that is an address.
+fn read_by(one: &Instruction) -> impl Iterator<Item = &str> {
+    let values = one.operands.iter().skip(1).flat_map(lanes);
+    let bases = one.operands.iter().filter_map(address);
+    values.chain(bases.map(|(base, _)| base))
 }
 
 /// The registers of an operand that is one, or a vector of them.

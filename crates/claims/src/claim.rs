@@ -1,12 +1,12 @@
 //! The file format of a claim: `cases/claims/<id>.yaml`.
 
 use catalog::case::ExpectedVerdict;
-use catalog::compiled::PtxExpectations;
 use catalog::draw::{Inputs, Sizes, given_sizes};
 use catalog::error::CatalogError;
 use catalog::expression::Expression;
 use catalog::load::{CLAIMS, Catalog, Entry, parsed};
 use catalog::plan::{Plan, plan};
+use catalog::ptx_expectations::PtxExpectations;
 use evidence::Detector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,10 +6,12 @@
 //! allocation that has its pages to itself.
 #![allow(unsafe_code)] // Protecting pages.
 
-use crate::arena::PAGE;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Pages, as the protections have them.
+pub const PAGE: u64 = 4096;
 
 /// Pages with two addresses.
 #[derive(Clone, Debug)]

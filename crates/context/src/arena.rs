@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // Mapping memory, and calling it a slice, is what this file is for.
 
 use crate::alias;
+pub use crate::alias::PAGE;
 use simt::memory::{GLOBAL_BASE, WRITTEN_WORDS};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -15,9 +16,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 const RESERVED: usize = 1 << 40;
 /// The least that is of use.
 const LEAST: usize = 1 << 32;
-/// Pages, as the protections have them.
-pub const PAGE: u64 = 4096;
-
 /// The reservation.
 #[derive(Debug)]
 pub struct Arena {
@@ -40,10 +38,12 @@ impl Arena {
     /// # Errors
     ///
     /// The system refuses, or something else lies at [`GLOBAL_BASE`].
-    pub fn reserve() -> io::Result<(Arena, Cells)> {
+    ///
+    /// `file` is the number of a file without a name that the process was started with, where it can make none.
+    pub fn reserve(file: Option<i32>) -> io::Result<(Arena, Cells)> {
         let mut bytes = RESERVED;
         loop {
-            match Arena::of(bytes) {
+            match Arena::of(bytes, file) {
                 Err(_) if bytes > LEAST => bytes /= 4,
                 result => return result,
             }
@@ -55,9 +55,13 @@ impl Arena {
         Arena { file: -1, bytes: 0 }
     }
 
-    fn of(bytes: usize) -> io::Result<(Arena, Cells)> {
-        // SAFETY: a name that ends in zero and flags as documented.
-        let file = unsafe { libc::memfd_create(c"racetrap".as_ptr(), libc::MFD_CLOEXEC) };
+    fn of(bytes: usize, given: Option<i32>) -> io::Result<(Arena, Cells)> {
+        let file = match given {
+            // Whatever becomes of it, it is there for the next try. SAFETY: a number, which is checked.
+            Some(given) => unsafe { libc::fcntl(given, libc::F_DUPFD_CLOEXEC, 0) },
+            // SAFETY: a name that ends in zero and flags as documented.
+            None => unsafe { libc::memfd_create(c"racetrap".as_ptr(), libc::MFD_CLOEXEC) },
+        };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -153,7 +157,9 @@ impl Arena {
     /// The system refuses.
     pub fn protect(&self, address: u64, bytes: u64, protection: i32) -> io::Result<()> {
         let start = address / PAGE * PAGE;
-        let end = (address + bytes).next_multiple_of(PAGE);
+        let end = address.checked_add(bytes);
+        let end = end.and_then(|end| end.checked_next_multiple_of(PAGE));
+        let end = end.ok_or(io::ErrorKind::InvalidInput)?;
         if !self.contains(start) || end > GLOBAL_BASE + self.bytes as u64 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -217,8 +223,11 @@ impl Arena {
 
     /// Gives the memory of whole pages back to the system; they read as zero afterwards.
     pub fn discard(&self, address: u64, bytes: u64) {
-        let start = (address - GLOBAL_BASE).next_multiple_of(PAGE);
-        let end = (address - GLOBAL_BASE + bytes) / PAGE * PAGE;
+        let Some(offset) = address.checked_sub(GLOBAL_BASE) else {
+            return;
+        };
+        let start = offset.saturating_add(PAGE - 1) / PAGE * PAGE;
+        let end = offset.saturating_add(bytes) / PAGE * PAGE;
         if end > start && end <= self.bytes as u64 {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             let (start, length) = (start as libc::off_t, (end - start) as libc::off_t);
@@ -230,7 +239,10 @@ impl Arena {
 
 /// Whether pages are readable, writable and nobody else's (`proc_pid_maps(5)`).
 fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
-    let end = start + bytes.next_multiple_of(PAGE);
+    let whole = bytes.checked_next_multiple_of(PAGE);
+    let Some(end) = whole.and_then(|bytes| start.checked_add(bytes)) else {
+        return Ok(false);
+    };
     let mut at = start;
     for line in std::fs::read_to_string("/proc/self/maps")?.lines() {
         let mut words = line.split_whitespace();

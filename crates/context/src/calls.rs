@@ -1,7 +1,7 @@
 //! Where the host program called: its stack as objects and offsets, for the parent to find lines for.
 #![allow(unsafe_code)] // The C library's functions that walk the stack take pointers.
 
-use crate::record::{Call, Frame};
+use crate::call::{Call, Frame};
 use std::ffi::CStr;
 use std::os::raw::c_void;
 use std::sync::{Mutex, OnceLock, PoisonError};

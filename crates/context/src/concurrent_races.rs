@@ -3,10 +3,10 @@
 //! A launch with strong accesses to global memory, and with fences or release and acquire, may be joined by others like it while it waits. What is found is
 //! told of the launch that it belongs to, or of two as of any two operations that nothing orders.
 
+use crate::call::{Call, LaunchName};
 use crate::context::Context;
-use crate::launch::{Request, Work};
-use crate::record::{Call, LaunchName};
-use crate::suspended::Running;
+use crate::launches::{Joint, Member, Running};
+use crate::operation::{Request, Work};
 use crate::timeline::Ticket;
 use crate::trace::Shown;
 use detect::finding::{Detail, End, Finding};
@@ -14,20 +14,6 @@ use detect::footprint::{AccessRecord, Conflict};
 use detect::race;
 use simt::Dim3;
 use simt::ids::BlockId;
-
-/// The launches that one detector watches.
-#[derive(Debug)]
-pub(crate) struct Joint {
-    races: race::Detector,
-    members: Vec<Member>,
-}
-
-#[derive(Debug)]
-struct Member {
-    ticket: Ticket,
-    request: Request,
-    work: Work,
-}
 
 fn blocks(request: &Request) -> u64 {
     let [x, y, z] = request.grid;
@@ -46,9 +32,10 @@ impl Context {
         if !may_synchronise(request) {
             return None;
         }
-        if self.beside.joint.is_none() {
+        if self.launches.suspended.joint.is_none() {
             let first = self
-                .beside
+                .launches
+                .suspended
                 .running
                 .iter_mut()
                 .find(|r| may_synchronise(&r.request) && r.detectors.is_some())?;
@@ -60,12 +47,12 @@ impl Context {
                 request: first.request.clone(),
                 work: first.work(),
             };
-            self.beside.joint = Some(Joint {
+            self.launches.suspended.joint = Some(Joint {
                 races,
                 members: vec![member],
             });
         }
-        let joint = self.beside.joint.as_mut()?;
+        let joint = self.launches.suspended.joint.as_mut()?;
         let known = joint.members.iter().enumerate();
         let after = known.filter(|(_, m)| ticket.is_after(&m.ticket));
         let after: Vec<usize> = after.map(|(number, _)| number).collect();
@@ -80,13 +67,13 @@ impl Context {
             request: request.clone(),
             work,
         });
-        self.detectors.exchange_races(&mut joint.races);
+        self.launches.detectors.exchange_races(&mut joint.races);
         Some(number)
     }
 
     /// A launch that is one of several goes on.
     pub(crate) fn enter_joint(&mut self, running: &mut Running) {
-        let joint = self.beside.joint.as_mut();
+        let joint = self.launches.suspended.joint.as_mut();
         if let (Some(member), Some(detectors), Some(joint)) =
             (running.member, &mut running.detectors, joint)
         {
@@ -97,14 +84,14 @@ impl Context {
 
     /// It has gone on, watched by `detectors`.
     pub(crate) fn leave_joint(&mut self, detectors: &mut detect::Detectors) {
-        if let Some(joint) = &mut self.beside.joint {
+        if let Some(joint) = &mut self.launches.suspended.joint {
             detectors.exchange_races(&mut joint.races);
         }
     }
 
     /// Whether two launches are watched by one detector.
     pub(crate) fn are_joint(&self, works: [&Work; 2]) -> bool {
-        let Some(joint) = &self.beside.joint else {
+        let Some(joint) = &self.launches.suspended.joint else {
             return false;
         };
         let number = |work: &Work| work.kernel.as_ref().map(|(_, name)| name.number);
@@ -116,7 +103,7 @@ impl Context {
 
     /// Tells what was found of launches that are watched together.
     pub(crate) fn judge_joint(&mut self) {
-        let Some(joint) = &mut self.beside.joint else {
+        let Some(joint) = &mut self.launches.suspended.joint else {
             return;
         };
         let found = joint.races.take_findings().into_sorted();
@@ -162,7 +149,7 @@ impl Context {
             }
         }
         for ((now, earlier, conflict), [a, b]) in pairs.into_iter().zip(later) {
-            match self.timeline.comes_after_waiting(&a, &b) {
+            match self.launches.timeline.comes_after_waiting(&a, &b) {
                 true => self.undecided(&now, &earlier),
                 false => self.cross(&now, &earlier, &[conflict]),
             }

@@ -1,33 +1,26 @@
 //! The context: everything that one process knows of its simulated device.
 
 use crate::arena::Arena;
+use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::explore::Spent;
-use crate::host_access::Watch;
-use crate::image::Arrays;
-use crate::memory::{Block, Kind, Registered};
-use crate::module::{Image, Kernel, Module};
+use crate::findings::Findings;
+use crate::launches::{Awaited, Launches};
+use crate::memory::{Block, Kind, Memory};
+use crate::module::Kernel;
+use crate::modules::Modules;
 use crate::options::{self, LeaveOut, Options};
 use crate::property::Model;
-use crate::record::{Call, KernelTotals, Record, Recorder, Totals};
-use crate::report::Known;
-use crate::stream::Streams;
-use crate::suspended::{Awaited, Beside};
-use crate::tape::Tape;
-use crate::timeline::Timeline;
-use detect::Detectors;
-use detect::coverage::Coverage;
+use crate::record::{Record, Recorder};
+use crate::streams::Streams;
 use ptx::ast::Item;
-use report::unjudged::Unjudged;
 use report::{SourcePlace, Sources};
-use simt::{Device, Live};
+use simt::Device;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-/// How often sums are written while the program runs.
-const BETWEEN_TOTALS: Duration = Duration::from_millis(200);
+/// What an operation does that had to wait.
+pub(crate) type Deferral = Box<dyn FnOnce(&mut Context) + Send>;
 
 /// A device in the program's process.
 #[derive(Debug)]
@@ -36,64 +29,16 @@ pub struct Context {
     pub options: Options,
     /// What GPU it is.
     pub model: Model,
-    pub(crate) arena: Arena,
-    pub(crate) device: Device,
-    pub(crate) detectors: Detectors,
-    pub(crate) blocks: BTreeMap<u64, Block>,
-    pub(crate) quarantine: VecDeque<u64>,
-    /// Memory of the host that is registered, by its start.
-    pub(crate) registered: BTreeMap<u64, Registered>,
-    /// What the program set of its streams: 64 bytes each, by stream and number of the attribute.
-    stream_attributes: HashMap<(u64, u32), [u8; 64]>,
-    pub(crate) numbers: usize,
-    pub(crate) modules: Vec<Module>,
-    pub(crate) kernels: Vec<Arc<Kernel>>,
-    pub(crate) opted_in: HashMap<usize, u32>,
-    pub(crate) recorder: Recorder,
-    pub(crate) known: Known,
-    pub(crate) sources: Sources,
-    pub(crate) tape: Tape,
-    /// The stream of a launch that is run again.
-    pub(crate) stream_elsewhere: Option<String>,
-    pub(crate) timeline: Timeline<crate::launch::Work>,
-    /// Launches that the next ones may overlap.
-    pub(crate) primaries: crate::dependent::Primaries,
-    /// Launches that wait for others.
-    pub(crate) beside: Beside,
-    pub(crate) watch: Watch,
-    pub(crate) spent: Spent,
+    /// Its memory.
+    pub memory: Memory,
+    /// What was registered and loaded.
+    pub modules: Modules,
+    pub(crate) launches: Launches<Deferral>,
+    /// What was found, and where it is told.
+    pub findings: Findings,
     /// Streams and events by handle.
     pub streams: Streams,
-    pub(crate) arrays: Arrays,
-    pub(crate) graph_peak: u64,
-    pub(crate) totals: Totals,
-    pub(crate) counted: HashMap<usize, usize>,
-    /// By kernel: where branches went in the launches that were watched, and the largest number of a block's warps.
-    pub(crate) coverage: HashMap<usize, (Coverage, u32)>,
-    pub(crate) geometries: HashMap<(usize, [u32; 6]), u64>,
-    /// Kernels whose blocks were independent when they were last watched on several cores.
-    pub(crate) independent: HashSet<usize>,
-    pub(crate) launches: u64,
-    /// How deep launches by kernels are nested.
-    pub(crate) depth: u32,
-    pub(crate) output: String,
-    pub(crate) sticky: Option<Error>,
-    /// A launch that failed and of which nobody has heard yet.
-    pub(crate) unheard: Option<(Error, Call)>,
-    functions: HashMap<u64, (usize, String)>,
-    symbols: HashMap<u64, Symbol>,
-    told: Instant,
     handles: u64,
-    /// What ends its launches.
-    pub(crate) live: Live,
-}
-
-/// A variable that host code registered.
-#[derive(Clone, Debug)]
-struct Symbol {
-    module: usize,
-    name: String,
-    bytes: u64,
 }
 
 static CONTEXT: Mutex<Option<Box<Context>>> = Mutex::new(None);
@@ -166,7 +111,7 @@ impl Context {
         recorder.write(Record::Started {
             program: program.unwrap_or_default(),
         });
-        let (arena, cells) = Arena::reserve().inspect_err(|error| {
+        let (arena, cells) = Arena::reserve(options.arena).inspect_err(|error| {
             recorder.write(Record::Doubt {
                 text: format!(
                     "no room for the device's memory in the program's address space: {error}"
@@ -187,61 +132,24 @@ impl Context {
         options: Options,
         recorder: Recorder,
         arena: Arena,
-        mut device: Device,
+        device: Device,
         sources: Sources,
     ) -> Context {
-        device.images.all = true;
         Context {
             model: Model::of(options.capability),
-            device,
-            arena,
-            detectors: Detectors::new(options.perf),
-            blocks: BTreeMap::new(),
-            quarantine: VecDeque::new(),
-            registered: BTreeMap::new(),
-            stream_attributes: HashMap::new(),
-            numbers: 0,
-            modules: Vec::new(),
-            kernels: Vec::new(),
-            opted_in: HashMap::new(),
-            recorder,
-            known: Known::default(),
-            sources,
-            tape: Tape::default(),
-            stream_elsewhere: None,
-            timeline: Timeline::default(),
-            primaries: Default::default(),
-            beside: Beside::default(),
-            watch: Watch::default(),
-            spent: Spent::default(),
+            memory: Memory::new(arena, device),
+            modules: Modules::default(),
+            launches: Launches::new(options.perf),
+            findings: Findings::new(recorder, sources, options.capability),
             streams: Streams::default(),
-            arrays: Arrays::default(),
-            graph_peak: 0,
-            totals: Totals {
-                capability: options.capability,
-                ..Totals::default()
-            },
-            counted: HashMap::new(),
-            coverage: HashMap::new(),
-            geometries: HashMap::new(),
-            independent: HashSet::new(),
-            launches: 0,
-            depth: 0,
-            output: String::new(),
-            sticky: None,
-            unheard: None,
-            functions: HashMap::new(),
-            symbols: HashMap::new(),
-            told: Instant::now(),
             handles: 0,
-            live: Live::new(),
             options,
         }
     }
 
     /// Whether this is the context of the program's own process.
     pub(crate) fn is_own(&self) -> bool {
-        self.arena.bytes() > 0
+        self.memory.arena.bytes() > 0
     }
 
     /// A handle that is not a null pointer and was never given before.
@@ -250,94 +158,27 @@ impl Context {
         0x5261_0000_0000 + self.handles * 16
     }
 
-    /// The error that every call gives, once a kernel has failed (CUDA Runtime API, "Error Handling": a sticky error).
-    ///
-    /// # Errors
-    ///
-    /// It.
-    pub fn healthy(&self) -> Result<()> {
-        self.sticky.map_or(Ok(()), Err)
-    }
-
     /// A call of the library, for the summary; whether it is to be done.
     pub fn count_call(&mut self, function: &str) -> bool {
-        self.totals.calls += 1;
+        self.findings.totals.calls += 1;
         if !LeaveOut::FUNCTIONS.contains(&function) {
             return true;
         }
-        let calls = self.totals.functions.entry(function.to_owned());
+        let calls = self.findings.totals.functions.entry(function.to_owned());
         let number = calls.and_modify(|n| *n += 1).or_insert(1);
         let out = self.options.leave_out.as_ref();
         !out.is_some_and(|out| out.function == function && out.number == *number)
     }
 
-    /// Names a function that is not there.
-    pub fn missing(&mut self, function: &str) {
-        if self.known.is_new(function) {
-            self.recorder.write(Record::Missing {
-                function: function.to_owned(),
-            });
-        }
-    }
-
     /// An attribute of a stream as the program set it; zeros where it did not.
     pub fn stream_attribute(&self, stream: u64, attribute: u32) -> [u8; 64] {
-        let set = self.stream_attributes.get(&(stream, attribute));
+        let set = self.streams.attributes.get(&(stream, attribute));
         set.copied().unwrap_or([0; 64])
     }
 
     /// Sets an attribute of a stream. All of them are about speed, and change nothing of what is computed.
     pub fn set_stream_attribute(&mut self, stream: u64, attribute: u32, value: [u8; 64]) {
-        self.stream_attributes.insert((stream, attribute), value);
-    }
-
-    /// Something ran that is not judged in full.
-    pub fn unjudged(&mut self, what: Unjudged) {
-        if self.known.is_new(what.row().note) {
-            self.recorder.write(Record::Unjudged { what });
-        }
-    }
-
-    /// Something keeps the result from being told.
-    pub fn doubt(&mut self, text: &str) {
-        self.doubt_for(text, false);
-    }
-
-    /// The same, with whether a launch took more warp-instructions than it may.
-    pub(crate) fn doubt_for(&mut self, text: &str, budget: bool) {
-        if self.known.is_new(text) {
-            self.recorder.write(Record::Doubt {
-                text: text.to_owned(),
-                budget,
-            });
-        }
-    }
-
-    /// Registers or loads a module; its number.
-    pub fn add_module(&mut self, from: &str, image: Image) -> usize {
-        self.modules.push(Module::new(from, image));
-        self.modules.len() - 1
-    }
-
-    /// Host code for a kernel of a module: `function` is its address.
-    pub fn register_function(&mut self, module: usize, function: u64, name: &str) {
-        if let Some(module) = self.modules.get_mut(module) {
-            module.registered.push(name.to_owned());
-        }
-        self.functions.insert(function, (module, name.to_owned()));
-    }
-
-    /// A variable of a module: `variable` is its address in the host code.
-    pub fn register_variable(&mut self, module: usize, variable: u64, name: &str, bytes: u64) {
-        let name = name.to_owned();
-        self.symbols.insert(
-            variable,
-            Symbol {
-                module,
-                name,
-                bytes,
-            },
-        );
+        self.streams.attributes.insert((stream, attribute), value);
     }
 
     /// The kernel that a function of the host stands for.
@@ -346,7 +187,7 @@ impl Context {
     ///
     /// There is none, or it can't be made ready.
     pub fn function(&mut self, function: u64) -> Result<Arc<Kernel>> {
-        let known = self.functions.get(&function).cloned();
+        let known = self.modules.functions.get(&function).cloned();
         let (module, name) = known.ok_or(Error::INVALID_DEVICE_FUNCTION)?;
         self.kernel(module, &name)
     }
@@ -358,21 +199,16 @@ impl Context {
     /// There is none, or it can't be made ready.
     pub fn kernel(&mut self, module: usize, name: &str) -> Result<Arc<Kernel>> {
         self.load(module)?;
-        let id = self.kernels.len();
+        let id = self.modules.kernels.len();
         let mut doubt = Vec::new();
-        let loaded = self.modules[module].load(&self.options, &mut doubt)?;
+        let loaded = self.modules.all[module].load(&self.options, &mut doubt)?;
         let made = loaded.kernel(name, module, id, self.options.capability, &mut doubt);
-        doubt.iter().for_each(|text| self.doubt(text));
+        doubt.iter().for_each(|text| self.findings.doubt(text));
         let kernel = made?;
         if kernel.id == id {
-            self.kernels.push(kernel.clone());
+            self.modules.kernels.push(kernel.clone());
         }
         Ok(kernel)
-    }
-
-    /// A kernel by its number.
-    pub fn kernel_of(&self, id: usize) -> Option<Arc<Kernel>> {
-        self.kernels.get(id).cloned()
     }
 
     /// Loads a module, and allocates its variables.
@@ -384,11 +220,13 @@ impl Context {
         let mut doubt = Vec::new();
         let unloaded = self
             .modules
+            .all
             .get_mut(module)
             .ok_or(Error::INVALID_RESOURCE_HANDLE)?;
         let was_loaded = unloaded.is_loaded();
         if !was_loaded {
-            self.totals
+            self.findings
+                .totals
                 .newer
                 .extend(unloaded.newer(self.options.capability));
         }
@@ -406,7 +244,7 @@ impl Context {
             let entry = loaded.entries().next().map(str::to_owned);
             (managed, entry)
         });
-        doubt.iter().for_each(|text| self.doubt(text));
+        doubt.iter().for_each(|text| self.findings.doubt(text));
         let (managed, entry) = result?;
         let (false, Some(entry)) = (was_loaded, entry) else {
             return Ok(());
@@ -419,16 +257,18 @@ impl Context {
         let program = &kernel.program;
         for variable in program.globals.iter().filter(|g| managed.contains(&g.name)) {
             let address = self.allocate(variable.bytes, Kind::Managed, Call::default())?;
-            self.device
+            self.memory
+                .device
                 .bind_variable(program.module, &variable.name, address);
             let mut init = variable.init.clone();
             init.resize(variable.bytes as usize, 0);
-            self.write(address, &init)?;
-            if let Some(block) = self.blocks.get_mut(&address) {
+            self.memory.write(address, &init)?;
+            if let Some(block) = self.memory.blocks.get_mut(&address) {
                 block.name = Some(report::kernel_view::variable_name(&variable.name));
             }
         }
-        self.device
+        self.memory
+            .device
             .load(program)
             .map_err(|_| Error::MEMORY_ALLOCATION)?;
         for variable in program
@@ -436,7 +276,11 @@ impl Context {
             .iter()
             .filter(|g| !managed.contains(&g.name))
         {
-            let Some(address) = self.device.variable_of(program.module, &variable.name) else {
+            let Some(address) = self
+                .memory
+                .device
+                .variable_of(program.module, &variable.name)
+            else {
                 continue;
             };
             let block = Block {
@@ -450,7 +294,7 @@ impl Context {
                 of_graph: false,
                 registered: false,
             };
-            self.blocks.insert(address, block);
+            self.memory.blocks.insert(address, block);
         }
         Ok(())
     }
@@ -461,7 +305,7 @@ impl Context {
     ///
     /// There is none.
     pub fn symbol(&mut self, variable: u64) -> Result<(u64, u64)> {
-        let known = self.symbols.get(&variable).cloned();
+        let known = self.modules.symbols.get(&variable).cloned();
         let symbol = known.ok_or(Error::INVALID_SYMBOL)?;
         let (address, bytes) = self.variable(symbol.module, &symbol.name)?;
         Ok((
@@ -481,50 +325,31 @@ impl Context {
     /// There is none.
     pub fn variable(&mut self, module: usize, name: &str) -> Result<(u64, u64)> {
         self.load(module)?;
-        let address = self.device.variable_of(module as u32 + 1, name);
+        let address = self.memory.device.variable_of(module as u32 + 1, name);
         let address = address.ok_or(Error::INVALID_SYMBOL)?;
-        let bytes = self.blocks.get(&address).map_or(0, |b| b.bytes);
+        let bytes = self.memory.blocks.get(&address).map_or(0, |b| b.bytes);
         Ok((address, bytes))
-    }
-
-    /// Writes the sums, if the last time is long enough ago or it `must` be.
-    pub fn tell(&mut self, must: bool) {
-        if must || self.told.elapsed() > BETWEEN_TOTALS {
-            self.told = Instant::now();
-            self.recorder.write(Record::Totals(self.totals.clone()));
-            for (id, count) in self.known.repeated() {
-                self.recorder.write(Record::Again { id, count });
-            }
-        }
     }
 
     /// A signal ended a launch, and ends the program: all that is known.
     pub(crate) fn interrupted(&mut self) {
         self.print();
-        self.totals.lines = self.lines();
-        self.tell(true);
-    }
-
-    /// The sums of a kernel.
-    pub(crate) fn totals_of(&mut self, kernel: &Kernel) -> &mut KernelTotals {
-        let all = &mut self.totals.kernels;
-        let index = *self.counted.entry(kernel.id).or_insert_with(|| {
-            all.push(KernelTotals {
-                name: kernel.name.clone(),
-                ..KernelTotals::default()
-            });
-            all.len() - 1
-        });
-        &mut all[index]
+        self.findings.totals.lines = self.lines();
+        self.findings.tell(true);
     }
 
     /// For each line of the kernels that were watched, whether a thread ran it then.
     fn lines(&mut self) -> Vec<(SourcePlace, bool)> {
         let mut ran = BTreeMap::new();
-        for kernel in &self.kernels {
-            if let Some((coverage, warps)) = self.coverage.get(&kernel.id) {
+        for kernel in &self.modules.kernels {
+            if let Some((coverage, warps)) = self.findings.coverage.get(&kernel.id) {
                 let masks = session::coverage::reached(&kernel.program, coverage, *warps);
-                report::note_lines(&kernel.program, &masks, &mut self.sources, &mut ran);
+                report::note_lines(
+                    &kernel.program,
+                    &masks,
+                    &mut self.findings.sources,
+                    &mut ran,
+                );
             }
         }
         ran.into_iter().collect()
@@ -535,16 +360,21 @@ impl Context {
         self.settle(Awaited::All);
         self.print();
         self.leaks();
-        let launched: Vec<&str> = self.kernels.iter().map(|k| k.mangled.as_str()).collect();
-        let registered = self.modules.iter().flat_map(|m| &m.registered);
+        let launched: Vec<&str> = self
+            .modules
+            .kernels
+            .iter()
+            .map(|k| k.mangled.as_str())
+            .collect();
+        let registered = self.modules.all.iter().flat_map(|m| &m.registered);
         // The toolkit's own kernels come with relocatable device code.
         let own = registered.filter(|name| !name.contains("cuda_device_runtime"));
         let idle = own.filter(|name| !launched.contains(&name.as_str()));
-        self.totals.idle = idle.map(|name| ptx::demangle(name)).collect();
-        self.totals.idle.sort();
-        self.totals.idle.dedup();
-        self.totals.lines = self.lines();
-        self.tell(true);
-        self.recorder.write(Record::Ended);
+        self.findings.totals.idle = idle.map(|name| ptx::demangle(name)).collect();
+        self.findings.totals.idle.sort();
+        self.findings.totals.idle.dedup();
+        self.findings.totals.lines = self.lines();
+        self.findings.tell(true);
+        self.findings.recorder.write(Record::Ended);
     }
 }

@@ -8,10 +8,10 @@
 //!
 //! Blind spot: elsewhere it is not compared.
 
+use crate::call::{Call, LaunchName};
 use crate::context::Context;
-use crate::launch::Request;
-use crate::record::{Call, LaunchName};
-use crate::trace::{Again, Shown};
+use crate::operation::Request;
+use crate::trace::{Again, MOST, Shown};
 use detect::Detectors;
 use detect::communication::Log;
 use detect::coverage::Coverage;
@@ -26,21 +26,10 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Allocated bytes of the device up to which launches are explored; they are copied twice.
-pub(crate) const MOST: u64 = 1 << 30;
 /// Exploration that is allowed whatever its share of the time.
 const GRACE: Duration = Duration::from_secs(3);
 /// How much longer than the first run another one may take, if the budget allows it.
 const LONGER: u32 = 20;
-
-/// What exploration has cost.
-#[derive(Debug, Default)]
-pub(crate) struct Spent {
-    /// Launches as the program wants them.
-    pub running: Duration,
-    /// Launches under other schedules.
-    pub exploring: Duration,
-}
 
 /// What there is to explore of a launch: from before its first run.
 pub(crate) struct Start {
@@ -85,7 +74,7 @@ impl Context {
     /// Time that exploration may take in all, as long as no more was launched than until now.
     fn allowed(&self) -> Duration {
         let share = f64::from(self.options.budget) / 100.0;
-        self.spent.running.mul_f64(share).max(GRACE)
+        self.launches.spent.running.mul_f64(share).max(GRACE)
     }
 
     /// Before a launch: what is needed to run it under other schedules; `None` where nothing is to be tried. `before` is a copy of its
@@ -99,14 +88,14 @@ impl Context {
         let most = self.options.schedules as usize;
         if most < 2
             || !program.facts.order_sources
-            || self.spent.exploring >= self.allowed()
-            || self.depth > 0
+            || self.launches.spent.exploring >= self.allowed()
+            || self.launches.depth > 0
         {
             return None;
         }
         let memory = match before {
             Some(memory) => memory.clone(),
-            None => Arc::new(self.device.image(MOST)?),
+            None => Arc::new(self.memory.device.image(MOST)?),
         };
         let explorer = Explorer::new(&Schedules::UpTo {
             most,
@@ -114,7 +103,7 @@ impl Context {
             weak: program.facts.stale_values,
         });
         if records(program) && explorer.recording(program).of(&ScheduleSpec::Lockstep) {
-            self.detectors.record_communication();
+            self.launches.detectors.record_communication();
         }
         Some(Start { memory, explorer })
     }
@@ -130,11 +119,11 @@ impl Context {
         call: &impl Fn() -> Call,
     ) {
         let program = &request.kernel.program;
-        let log = log_of(&mut self.detectors, program);
-        if !dependence(program, self.detectors.order_sources()).steered {
+        let log = log_of(&mut self.launches.detectors, program);
+        if !dependence(program, self.launches.detectors.order_sources()).steered {
             return;
         }
-        let Some(left) = self.device.image(MOST) else {
+        let Some(left) = self.memory.device.image(MOST) else {
             return;
         };
         let Start {
@@ -143,7 +132,7 @@ impl Context {
         } = start;
         let recording = explorer.recording(program);
         let allowed = self.allowed();
-        let left_of_budget = allowed.saturating_sub(self.spent.exploring);
+        let left_of_budget = allowed.saturating_sub(self.launches.spent.exploring);
         let limits = Limits {
             steps: self.options.steps,
             wall: Some(
@@ -154,7 +143,7 @@ impl Context {
             others: self.others(),
             engine: self.options.engine(),
             memory: self.memory_left(),
-            live: Some(self.live.part()),
+            live: Some(self.launches.live.part()),
         };
         let first = Mutex::new(Some(Run {
             findings: Vec::new(),
@@ -165,7 +154,7 @@ impl Context {
             took: Duration::ZERO,
             differs: None,
         }));
-        let device = Mutex::new(&mut self.device);
+        let device = Mutex::new(&mut self.memory.device);
         let run = |number: usize, schedule: &ScheduleSpec, _: usize| {
             let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let (0, Some(first)) = (number, first) {
@@ -201,7 +190,7 @@ impl Context {
                 differs,
             }
         };
-        let mut exploring = self.spent.exploring;
+        let mut exploring = self.launches.spent.exploring;
         let mut found = Vec::new();
         let mut tried = 0;
         let mut different = None;
@@ -222,15 +211,16 @@ impl Context {
             }
         };
         explore(&mut explorer, 1, run, take);
-        self.device.put_back(&left);
+        self.memory.device.put_back(&left);
         let again = self.options.traces.then(|| Again::new(memory, how));
-        self.spent.exploring = exploring;
-        let totals = self.totals_of(&request.kernel);
+        self.launches.spent.exploring = exploring;
+        let totals = self.findings.totals_of(&request.kernel);
         totals.explored.0 += 1;
         totals.explored.1 += tried + 1;
         for (schedule, findings, coverage) in found {
             if let Some(coverage) = coverage {
-                self.coverage
+                self.findings
+                    .coverage
                     .entry(request.kernel.id)
                     .or_default()
                     .0

@@ -3,6 +3,9 @@
 //! A container is a header (magic, version, its own size, the size of what follows) and a list of entries, each with a header whose
 //! size it states, and a payload that is stored as it is, as an LZ4 block or as a zstd frame. The layout follows from the public
 //! `fatbinary_section.h` and from what compilers since 11 write; what is not understood is left out, never guessed.
+//!
+//! A few bytes can stand for gigabytes. So whoever reads containers says how many bytes all of them may unpack to ([`Room`]), and that is
+//! looked at before anything is allocated.
 
 use ptx::ast::Item;
 use std::io::Read as _;
@@ -13,8 +16,32 @@ pub const WRAPPER_MAGIC: u32 = 0x4662_43B1;
 pub const MAGIC: u32 = 0xBA55_ED50;
 /// Bytes of a container's header.
 pub const HEADER: usize = 16;
-/// The largest PTX text that is unpacked, bytes.
+/// Bytes of PTX that are unpacked of the containers of one module where nobody says less.
 const LARGEST: usize = 512 << 20;
+/// Bytes that one byte of an LZ4 block can stand for at most (LZ4 Block Format Description, "Compressed block format").
+const LZ4_RATIO: usize = 255;
+
+/// Bytes that may still be unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room(usize);
+
+impl Room {
+    /// For so many bytes.
+    pub fn of(bytes: usize) -> Room {
+        Room(bytes)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), FatbinError> {
+        self.0 = self.0.checked_sub(bytes).ok_or(FatbinError::TooLarge)?;
+        Ok(())
+    }
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room(LARGEST)
+    }
+}
 
 /// Bits of an entry's flags.
 const LZ4: u64 = 0x2000;
@@ -68,6 +95,9 @@ pub enum FatbinError {
     /// An entry can't be unpacked.
     #[error("an entry of the fat binary can't be unpacked")]
     Compression,
+    /// There is more in it than may be unpacked.
+    #[error("the fat binaries unpack to more than is read of them")]
+    TooLarge,
 }
 
 /// Bytes that the container whose header begins with `header` takes.
@@ -85,12 +115,21 @@ pub fn size(header: &[u8; HEADER]) -> Result<usize, FatbinError> {
     size.map(|s| s as usize).ok_or(FatbinError::Truncated)
 }
 
-/// Reads a container.
+/// Reads a container by itself.
 ///
 /// # Errors
 ///
 /// [`FatbinError`]
 pub fn read(bytes: &[u8]) -> Result<Contents, FatbinError> {
+    read_within(bytes, &mut Room::default())
+}
+
+/// Reads one of several containers that have room together.
+///
+/// # Errors
+///
+/// [`FatbinError`]
+pub fn read_within(bytes: &[u8], room: &mut Room) -> Result<Contents, FatbinError> {
     let header: &[u8; HEADER] = bytes.first_chunk().ok_or(FatbinError::Truncated)?;
     let end = size(header)?.min(bytes.len());
     let mut at = number(bytes, 6, 2).ok_or(FatbinError::Truncated)? as usize;
@@ -111,8 +150,9 @@ pub fn read(bytes: &[u8]) -> Result<Contents, FatbinError> {
                     0 => payload,
                     size => size,
                 };
-                let data = entry.get(own..own + packed).ok_or(FatbinError::Truncated)?;
-                let text = unpack(data, flags, field(56, 8)? as usize)?;
+                let end = own.checked_add(packed).ok_or(FatbinError::Truncated)?;
+                let data = entry.get(own..end).ok_or(FatbinError::Truncated)?;
+                let text = unpack(data, flags, field(56, 8)? as usize, room)?;
                 contents.ptx.push(Ptx {
                     arch,
                     specific: flags & ARCH_SPECIFIC != 0,
@@ -128,22 +168,26 @@ pub fn read(bytes: &[u8]) -> Result<Contents, FatbinError> {
 }
 
 /// The text of an entry, without the zeros that pad it.
-fn unpack(data: &[u8], flags: u64, size: usize) -> Result<String, FatbinError> {
-    if size > LARGEST {
-        return Err(FatbinError::Compression);
-    }
+fn unpack(data: &[u8], flags: u64, size: usize, room: &mut Room) -> Result<String, FatbinError> {
     let mut bytes = Vec::new();
     if flags & ZSTD != 0 {
         let decoder = ruzstd::decoding::StreamingDecoder::new(data);
         let decoder = decoder.map_err(|_| FatbinError::Compression)?;
-        let mut decoder = decoder.take(LARGEST as u64);
+        // What is one byte too long is seen, and no more is unpacked.
+        let mut decoder = decoder.take(room.0 as u64 + 1);
         decoder
             .read_to_end(&mut bytes)
             .map_err(|_| FatbinError::Compression)?;
+        room.take(bytes.len())?;
     } else if flags & LZ4 != 0 {
+        if size / LZ4_RATIO > data.len() {
+            return Err(FatbinError::Compression);
+        }
+        room.take(size)?;
         let unpacked = lz4_flex::block::decompress(data, size);
         bytes = unpacked.map_err(|_| FatbinError::Compression)?;
     } else {
+        room.take(data.len())?;
         bytes.extend_from_slice(data);
     }
     while bytes.last() == Some(&0) {
@@ -218,6 +262,43 @@ mod tests {
             .collect();
         assert_eq!(texts, [(75, &text[..]), (80, &text[..])]);
         assert_eq!(size(all.first_chunk().unwrap()), Ok(all.len()));
+    }
+
+    /// A zstd frame of blocks that repeat one byte (RFC 8878, "Blocks": type 1 is RLE; 128 KiB each).
+    fn zstd_bomb(blocks: usize) -> Vec<u8> {
+        // Magic number; a window of 128 KiB, no checksum, no content size.
+        let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
+        for block in (0..blocks).rev() {
+            let header = (128 << 10) << 3 | 1 << 1 | u32::from(block == 0);
+            out.extend(&header.to_le_bytes()[..3]);
+            out.push(b' ');
+        }
+        out
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused_before_it_is_there() {
+        let small = container(&[entry(1, 75, ZSTD, &zstd_bomb(8), 0)]);
+        assert_eq!(read(&small).unwrap().ptx[0].text.len(), 1 << 20);
+        let bomb = entry(1, 75, ZSTD, &zstd_bomb(80), 0);
+        let all = container(&vec![bomb; 3]);
+        let of = |bytes| read_within(&all, &mut Room::of(bytes));
+        assert_eq!(of(10 << 20).unwrap_err(), FatbinError::TooLarge);
+        // Each fits, and all of them do not.
+        assert_eq!(of(29 << 20).unwrap_err(), FatbinError::TooLarge);
+        assert_eq!(of(30 << 20).unwrap().ptx.len(), 3);
+        // What an LZ4 block can't stand for.
+        let lz4 = lz4_flex::block::compress(b"short");
+        let all = container(&[entry(1, 75, LZ4, &lz4, 400 << 20)]);
+        assert_eq!(read(&all), Err(FatbinError::Compression));
+        let zeros = lz4_flex::block::compress(&[b' '; 1 << 20]);
+        let all = container(&[entry(1, 75, LZ4, &zeros, 1 << 20)]);
+        let little = read_within(&all, &mut Room::of(1 << 19));
+        assert_eq!(little, Err(FatbinError::TooLarge));
+        // Several containers share what room there is.
+        let mut room = Room::of(3 << 19);
+        assert!(read_within(&all, &mut room).is_ok());
+        assert_eq!(read_within(&all, &mut room), Err(FatbinError::TooLarge));
     }
 
     #[test]

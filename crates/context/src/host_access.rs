@@ -22,15 +22,15 @@
 
 use crate::alias;
 use crate::arena::PAGE;
+use crate::call::Call;
 use crate::calls;
 use crate::context::{self, Context};
-use crate::launch::Work;
-use crate::record::Call;
+use crate::operation::Work;
 use crate::timeline::Touched;
 use detect::footprint::{Footprint, Ranges};
 use simt::memory::GLOBAL_BASE;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::raw::{c_int, c_void};
 use std::sync::OnceLock;
@@ -41,17 +41,6 @@ const RUNS: usize = 4096;
 
 /// How often a page is opened for one instruction, which takes some microseconds; then it stays open until the host waits.
 const STEPS: u32 = 4096;
-
-/// What is closed.
-#[derive(Debug, Default)]
-pub struct Watch {
-    /// Numbers of pages, and whether work writes there; else it reads.
-    pages: BTreeMap<u64, bool>,
-    /// How often a page was opened for one instruction since the host last waited.
-    steps: HashMap<u64, u32>,
-    /// Memory that host and device share, as offsets into the arena.
-    shared: Ranges,
-}
 
 /// Where the program's view of the arena ends; 0 as long as no page was ever closed.
 static END: AtomicU64 = AtomicU64::new(0);
@@ -99,42 +88,40 @@ fn protection(writes: bool) -> c_int {
     }
 }
 
-impl Watch {
-    /// Something has changed: pages may be opened for single instructions as often as before.
-    pub(crate) fn be_patient(&mut self) {
-        self.steps.clear();
-    }
-}
-
 impl Context {
     /// Memory that host and device share has come or gone.
     pub(crate) fn shares(&mut self) {
-        let blocks = self.blocks.values();
+        let blocks = self.memory.blocks.values();
         let open = blocks.filter(|b| b.kind.is_open() && b.freed.is_none());
         let ranges = open.filter_map(|b| {
             let start = b.address.checked_sub(GLOBAL_BASE)?;
             (b.bytes > 0).then_some(start..start + b.bytes)
         });
-        self.watch.shared = ranges.collect();
+        self.launches.watch.shared = ranges.collect();
     }
 
     /// Whether there is memory that host and device share, and somebody wants to know what the host does to it.
     fn watches_host(&self) -> bool {
-        self.options.host && self.recorder.is_heard() && !self.watch.shared.is_empty()
+        self.options.host
+            && self.findings.recorder.is_heard()
+            && !self.launches.watch.shared.is_empty()
     }
 
     /// What work may do that concerns others than its own stream: everything, where there are several (`Some(None)`); what it does to memory
     /// that it shares with the host; nothing (`None`).
     pub(crate) fn concerns(&self) -> Option<Option<Ranges>> {
-        if self.timeline.has_streams() {
+        if self.launches.timeline.has_streams() {
             return Some(None);
         }
-        self.watches_host().then(|| Some(self.watch.shared.clone()))
+        self.watches_host()
+            .then(|| Some(self.launches.watch.shared.clone()))
     }
 
     /// Whether a range is memory that host and device share.
     pub(crate) fn is_shared(&self, range: Option<(u64, u64)>) -> bool {
-        range.is_some_and(|(address, _)| self.block(address).is_some_and(|b| b.kind.is_open()))
+        range.is_some_and(|(address, _)| {
+            self.memory.block(address).is_some_and(|b| b.kind.is_open())
+        })
     }
 
     /// A function of the host runs for a stream: the host has waited for what the stream was given before.
@@ -143,7 +130,7 @@ impl Context {
             let _ = self.synchronize(stream);
         } else {
             let agent = self.agent(stream);
-            self.timeline.synchronize(agent);
+            self.launches.timeline.synchronize(agent);
             self.rewatch(false);
         }
     }
@@ -151,18 +138,18 @@ impl Context {
     /// Closes pages that launches poll which were put aside: these go on when the host has written there.
     pub(crate) fn watch_polled(&mut self) {
         let mut new = self.polled_in_shared();
-        new.retain(|page, _| !self.watch.pages.contains_key(page));
+        new.retain(|page, _| !self.launches.watch.pages.contains_key(page));
         if new.is_empty() {
             return;
         }
-        install(self.arena.bytes());
+        install(self.memory.arena.bytes());
         self.close(&new);
-        self.watch.pages.extend(new);
+        self.launches.watch.pages.extend(new);
     }
 
     /// Whether a launch polls memory that host and device share.
     pub(crate) fn polls_shared(&self, waiting: &simt::Waiting) -> bool {
-        let shared = &self.watch.shared;
+        let shared = &self.launches.watch.shared;
         waiting.polled().any(|at| {
             let after = shared.partition_point(|range| range.end <= at);
             shared.get(after).is_some_and(|range| range.start <= at)
@@ -170,7 +157,7 @@ impl Context {
     }
 
     fn polled_in_shared(&self) -> BTreeMap<u64, bool> {
-        let shared = &self.watch.shared;
+        let shared = &self.launches.watch.shared;
         let is_shared = |page: &u64| {
             let after = shared.partition_point(|range| range.end <= page * PAGE);
             shared
@@ -187,43 +174,46 @@ impl Context {
             return;
         }
         let mut new = BTreeMap::new();
-        touched(&self.watch.shared, footprint, &mut new);
+        touched(&self.launches.watch.shared, footprint, &mut new);
         new.retain(|page, writes| {
-            let known = self.watch.pages.get(page);
+            let known = self.launches.watch.pages.get(page);
             known.is_none_or(|known| *writes && !known)
         });
         if new.is_empty() {
             return;
         }
-        install(self.arena.bytes());
+        install(self.memory.arena.bytes());
         self.close(&new);
-        self.watch.pages.extend(new);
+        self.launches.watch.pages.extend(new);
     }
 
     fn close(&mut self, pages: &BTreeMap<u64, bool>) {
         for (run, writes) in runs(pages).take(RUNS) {
             let bytes = (run.end - run.start) * PAGE;
             let address = GLOBAL_BASE + run.start * PAGE;
-            let _ = self.arena.protect(address, bytes, protection(writes));
+            let _ = self
+                .memory
+                .arena
+                .protect(address, bytes, protection(writes));
         }
     }
 
     /// Opens the pages of what the host has waited for; closes the others again, where a page that is to be closed may be open.
     pub(crate) fn rewatch(&mut self, again: bool) {
-        self.watch.steps.clear();
-        if self.watch.pages.is_empty() {
+        self.launches.watch.steps.clear();
+        if self.launches.watch.pages.is_empty() {
             return;
         }
         let mut wanted = BTreeMap::new();
         if self.watches_host() {
-            for footprint in self.timeline.unfinished() {
-                touched(&self.watch.shared, footprint, &mut wanted);
+            for footprint in self.launches.timeline.unfinished() {
+                touched(&self.launches.watch.shared, footprint, &mut wanted);
             }
         }
         for (page, writes) in self.polled_in_shared() {
             wanted.entry(page).or_insert(writes);
         }
-        let old = std::mem::take(&mut self.watch.pages);
+        let old = std::mem::take(&mut self.launches.watch.pages);
         let opened = old.iter().filter(|(page, _)| !wanted.contains_key(page));
         let opened: BTreeMap<u64, bool> = opened.map(|(page, _)| (*page, false)).collect();
         for (run, _) in runs(&opened) {
@@ -234,17 +224,17 @@ impl Context {
             .filter(|(p, w)| again || old.get(p) != Some(w));
         let changed: BTreeMap<u64, bool> = changed.map(|(page, writes)| (*page, *writes)).collect();
         self.close(&changed);
-        self.watch.pages = wanted;
+        self.launches.watch.pages = wanted;
     }
 
     /// Opens pages, but those of memory that was freed meanwhile.
     fn reopen(&self, address: u64, bytes: u64) {
         let (start, end) = (address - GLOBAL_BASE, address - GLOBAL_BASE + bytes);
-        for shared in self.watch.shared.iter() {
+        for shared in self.launches.watch.shared.iter() {
             let from = start.max(shared.start / PAGE * PAGE);
             let to = end.min(shared.end.next_multiple_of(PAGE));
             if from < to {
-                let _ = self.arena.open(GLOBAL_BASE + from, to - from, true);
+                let _ = self.memory.arena.open(GLOBAL_BASE + from, to - from, true);
             }
         }
     }
@@ -255,11 +245,11 @@ impl Context {
             calls::interrupted("the host program", instruction)
         });
         let page = (address - GLOBAL_BASE) / PAGE;
-        let again = self.watch.pages.contains_key(&page);
-        let steps = self.watch.steps.entry(page).or_insert(0);
+        let again = self.launches.watch.pages.contains_key(&page);
+        let steps = self.launches.watch.steps.entry(page).or_insert(0);
         *steps += u32::from(again);
         if *steps > STEPS {
-            self.watch.pages.remove(&page);
+            self.launches.watch.pages.remove(&page);
         }
         again && *steps <= STEPS
     }
@@ -281,8 +271,8 @@ impl Context {
             found,
             maybe,
             waited,
-        } = self.timeline.host_touches(&footprint);
-        self.beside.by_host |= waited && !self.is_idle();
+        } = self.launches.timeline.host_touches(&footprint);
+        self.launches.suspended.by_host |= waited && !self.is_idle();
         if found.is_empty() && maybe.is_empty() && !waited {
             return;
         }
@@ -322,15 +312,28 @@ pub fn before_system_call(function: &str, address: u64, bytes: u64, writes: bool
     let bytes = bytes.min(end - address);
     let first = (address - GLOBAL_BASE) / PAGE;
     let pages = first..(address - GLOBAL_BASE + bytes).div_ceil(PAGE);
-    if context.watch.pages.range(pages.clone()).next().is_none() {
+    if context
+        .launches
+        .watch
+        .pages
+        .range(pages.clone())
+        .next()
+        .is_none()
+    {
         return;
     }
     if !ON_BEHALF.get() {
         context.host_touches(address, bytes, writes, || calls::call(function));
     }
-    let closed: Vec<u64> = context.watch.pages.range(pages).map(|(p, _)| *p).collect();
+    let closed: Vec<u64> = context
+        .launches
+        .watch
+        .pages
+        .range(pages)
+        .map(|(p, _)| *p)
+        .collect();
     for page in closed {
-        context.watch.pages.remove(&page);
+        context.launches.watch.pages.remove(&page);
         context.reopen(GLOBAL_BASE + page * PAGE, PAGE);
     }
 }
@@ -499,7 +502,7 @@ fn on_access(address: u64, page: u64, raw: *mut c_void) -> bool {
         return false;
     }
     let number = (address - GLOBAL_BASE) / PAGE;
-    let closed = context.watch.pages.get(&number).copied();
+    let closed = context.launches.watch.pages.get(&number).copied();
     let (writes, instruction) = fault(raw);
     // A page that is closed to writes alone has met one.
     let writes = writes.unwrap_or(closed == Some(false));
@@ -508,7 +511,7 @@ fn on_access(address: u64, page: u64, raw: *mut c_void) -> bool {
         // Somebody has opened it meanwhile; or the stream itself is at work.
         _ => false,
     };
-    let opened = context.arena.open(page, PAGE, true).is_ok();
+    let opened = context.memory.arena.open(page, PAGE, true).is_ok();
     if again && opened && cfg!(target_arch = "x86_64") {
         STEPPING.with_borrow_mut(|pages| pages.push(number));
         step(raw, true);
@@ -526,9 +529,12 @@ extern "C" fn on_step(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_voi
         return;
     };
     for number in pages {
-        if let Some(writes) = context.watch.pages.get(&number) {
+        if let Some(writes) = context.launches.watch.pages.get(&number) {
             let address = GLOBAL_BASE + number * PAGE;
-            let _ = context.arena.protect(address, PAGE, protection(*writes));
+            let _ = context
+                .memory
+                .arena
+                .protect(address, PAGE, protection(*writes));
         }
     }
     // The host may have written what a launch waits for.

@@ -2,50 +2,20 @@
 //!
 //! An array is an allocation whose rows lie one behind the other. How a GPU lays it out is not documented, and no program can see it.
 
+pub use crate::arrays::{Array, Arrays};
+use crate::call::Call;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::memory::Kind;
-use crate::record::Call;
 use detect::rules::Rule;
 use simt::memory::GLOBAL_BASE;
 use simt::texture::Geometry;
 pub use simt::texture::{AddressMode, ChannelKind, Format, Image, Level, Sampler, Texture};
-use std::collections::HashMap;
 
 /// `cudaArrayLayered`
 pub const LAYERED: u32 = 1;
 /// `cudaArrayCubemap`
 pub const CUBE: u32 = 4;
-
-/// A CUDA array, or one with several levels.
-#[derive(Clone, Debug)]
-pub struct Array {
-    /// Its memory.
-    pub address: u64,
-    /// Texels of a row, rows, slices; 0 where there is no such dimension.
-    pub extent: [u64; 3],
-    /// `cudaArrayLayered` and the like.
-    pub flags: u32,
-    /// Format and levels.
-    pub image: Image,
-    /// The array of levels that it is a level of.
-    pub part_of: Option<u64>,
-}
-
-impl Array {
-    /// Address of a texel of the first level: `x` in bytes.
-    pub fn place(&self, x: u64, y: u64, z: u64) -> u64 {
-        let level = &self.image.levels[0];
-        GLOBAL_BASE + level.offset + z * level.slice + y * level.pitch + x
-    }
-}
-
-/// All arrays, by handle.
-#[derive(Debug, Default)]
-pub struct Arrays {
-    pub(crate) arrays: HashMap<u64, Array>,
-    pub(crate) freed: HashMap<u64, Call>,
-}
 
 /// The shape of an array.
 fn shape(extent: [u64; 3], flags: u32) -> Geometry {
@@ -136,7 +106,7 @@ impl Context {
             part_of: None,
         };
         let handle = self.handle();
-        self.arrays.arrays.insert(handle, array);
+        self.memory.arrays.arrays.insert(handle, array);
         Ok(handle)
     }
 
@@ -146,10 +116,10 @@ impl Context {
     ///
     /// There is none: a finding, too, where it was freed.
     pub fn array(&mut self, handle: u64, call: impl FnOnce() -> Call) -> Result<Array> {
-        if let Some(array) = self.arrays.arrays.get(&handle) {
+        if let Some(array) = self.memory.arrays.arrays.get(&handle) {
             return Ok(array.clone());
         }
-        if let Some(freed) = self.arrays.freed.get(&handle).cloned() {
+        if let Some(freed) = self.memory.arrays.freed.get(&handle).cloned() {
             let call = call();
             let title = format!("`{}` uses an array that was freed", call.function);
             let other = Some((freed, "it was freed here"));
@@ -170,7 +140,7 @@ impl Context {
         call: impl FnOnce() -> Call,
     ) -> Result<u64> {
         let whole = self.array(handle, call)?;
-        let known = self.arrays.arrays.iter().find(|(_, a)| {
+        let known = self.memory.arrays.arrays.iter().find(|(_, a)| {
             a.part_of == Some(handle)
                 && whole.image.levels.get(index as usize) == a.image.levels.first()
         });
@@ -198,7 +168,7 @@ impl Context {
             ..whole
         };
         let part = self.handle();
-        self.arrays.arrays.insert(part, array);
+        self.memory.arrays.arrays.insert(part, array);
         Ok(part)
     }
 
@@ -212,10 +182,11 @@ impl Context {
         if array.part_of.is_some() {
             return Err(Error::INVALID_VALUE);
         }
-        self.arrays
+        self.memory
+            .arrays
             .arrays
             .retain(|h, a| *h != handle && a.part_of != Some(handle));
-        self.arrays.freed.insert(handle, call.clone());
+        self.memory.arrays.freed.insert(handle, call.clone());
         self.release(array.address, call, |kind| kind == Kind::Array)
     }
 
@@ -279,7 +250,8 @@ impl Context {
             ..sampler
         };
         let number = self.handle();
-        self.device
+        self.memory
+            .device
             .images
             .textures
             .insert(number, Texture { image, sampler });
@@ -289,7 +261,7 @@ impl Context {
     /// A new surface; its number.
     pub fn create_surface(&mut self, image: Image) -> u64 {
         let number = self.handle();
-        self.device.images.surfaces.insert(number, image);
+        self.memory.device.images.surfaces.insert(number, image);
         number
     }
 
@@ -299,7 +271,7 @@ impl Context {
     ///
     /// There is none.
     pub fn destroy_texture(&mut self, number: u64) -> Result<()> {
-        let gone = self.device.images.textures.remove(&number);
+        let gone = self.memory.device.images.textures.remove(&number);
         gone.map(|_| ()).ok_or(Error::INVALID_VALUE)
     }
 
@@ -309,7 +281,7 @@ impl Context {
     ///
     /// There is none.
     pub fn destroy_surface(&mut self, number: u64) -> Result<()> {
-        let gone = self.device.images.surfaces.remove(&number);
+        let gone = self.memory.device.images.surfaces.remove(&number);
         gone.map(|_| ()).ok_or(Error::INVALID_VALUE)
     }
 }

@@ -10,78 +10,43 @@ mod limits;
 mod order;
 mod stopped;
 
+use crate::call::{Call, LaunchName};
 use crate::concurrent_races::may_synchronise;
 use crate::context::Context;
 use crate::error::Result;
+use crate::explore::Start;
 use crate::interrupt;
-pub use crate::lifetime::Lifetime;
-use crate::module::Kernel;
-use crate::record::{Call, LaunchName};
-use crate::suspended::Running;
+use crate::launches::Running;
+pub use crate::operation::{Lifetime, Request, Work};
+use crate::operation::{dim, volume};
+use crate::pulse;
+use crate::timeline::Ticket;
 use crate::trace::{Again, Shown};
 use cores::independent;
 use detect::Detectors;
-use detect::footprint::Footprint;
+use detect::footprint::{Footprint, Ranges};
 use simt::observer::NullObserver;
-use simt::{Dim3, Launch, Others, ScheduleSpec, Stats, Stop};
+use simt::snapshot::Image;
+use simt::{Launch, Limits, Others, ScheduleSpec, Stats, Stop, Waiting};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// What is to be launched.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The kernel.
-    pub kernel: Arc<Kernel>,
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared: u64,
-    /// The parameter block.
-    pub params: Vec<u8>,
-    /// Whether all blocks are resident together.
-    pub cooperative: bool,
-    /// Whether it may begin before the launch in front of it in the stream has ended.
-    pub programmatic: bool,
-    /// The stream's handle.
-    pub stream: u64,
-}
-
-/// An operation, as it is remembered while others may run at the same time.
-#[derive(Clone, Debug)]
-pub struct Work {
-    /// The kernel and its geometry; `None` for copies and the host.
-    pub kernel: Option<(Arc<Kernel>, LaunchName)>,
-    /// The call.
-    pub call: Call,
-    /// The stream, or `the host`.
-    pub stream: String,
-    /// What it does to the lifetime of memory.
-    pub lifetime: Option<Lifetime>,
-}
-
-impl Work {
-    /// A copy, or something that the host does.
-    pub fn host(call: Call, stream: String) -> Work {
-        Work {
-            kernel: None,
-            call,
-            stream,
-            lifetime: None,
-        }
-    }
-}
-
-/// How many there are of these extents; what is too large for the number is the largest one.
-fn volume(extents: [u32; 3]) -> u64 {
-    extents
-        .into_iter()
-        .fold(1, |n, extent| n.saturating_mul(u64::from(extent)))
-}
-
-fn dim([x, y, z]: [u32; 3]) -> Dim3 {
-    Dim3 { x, y, z }
+/// A launch that is about to run, and what was decided about it.
+struct Prepared {
+    how: Launch,
+    name: LaunchName,
+    /// Its place in the order; given when it ends, where it comes after nothing that is still to end.
+    ticket: Option<Ticket>,
+    limits: Limits,
+    watched: bool,
+    /// Cores that it may run on.
+    jobs: usize,
+    /// Its number among those that one detector watches.
+    member: Option<usize>,
+    /// The memory before it, where findings are to get a trace.
+    before: Option<Arc<Image>>,
+    /// What its exploration begins with.
+    start: Option<Start>,
 }
 
 impl Context {
@@ -91,16 +56,16 @@ impl Context {
     ///
     /// The launch is impossible, or a kernel has failed before. What this one does wrong is told by later calls, as on a GPU.
     pub fn launch(&mut self, request: &Request, call: impl Fn() -> Call) -> Result<()> {
-        self.healthy()?;
+        self.findings.healthy()?;
         let call = || Call {
             kernel: Some(request.kernel.name.clone()),
             ..call()
         };
         if let Err(error) = self.valid(request) {
-            self.unheard.get_or_insert_with(|| (error, call()));
+            self.findings.unheard.get_or_insert_with(|| (error, call()));
             return Err(error);
         }
-        if self.depth == 0 && self.is_held_up(request.stream) {
+        if self.launches.depth == 0 && self.is_held_up(request.stream) {
             let (request, call) = (request.clone(), call());
             self.defer(request.stream, call.clone(), move |context| {
                 context.launch_now(&request, &|| call.clone());
@@ -114,17 +79,21 @@ impl Context {
 
     /// Launches what was found valid.
     fn launch_now(&mut self, request: &Request, call: &impl Fn() -> Call) {
-        self.launches += 1;
+        self.launches.count += 1;
         let kernel = &request.kernel;
         let geometry = [request.grid, request.block].concat();
         let geometry: [u32; 6] = std::array::from_fn(|i| geometry[i]);
-        let count = self.geometries.entry((kernel.id, geometry)).or_insert(0);
+        let count = self
+            .launches
+            .geometries
+            .entry((kernel.id, geometry))
+            .or_insert(0);
         *count += 1;
         let number = *count;
-        let wanted = self.recorder.is_heard() && self.options.watches(&kernel.mangled);
+        let wanted = self.findings.recorder.is_heard() && self.options.watches(&kernel.mangled);
         let watched = wanted && self.options.samples(number);
         let threads = volume(request.grid).saturating_mul(volume(request.block));
-        let totals = self.totals_of(kernel);
+        let totals = self.findings.totals_of(kernel);
         totals.launches += 1;
         totals.watched += u64::from(watched);
         totals.threads = totals.threads.saturating_add(threads);
@@ -137,30 +106,42 @@ impl Context {
             most_shared.max(shared),
         );
         // Told before, too: the program may be stopped while the kernel runs.
-        self.tell(number == 1);
+        self.findings.tell(number == 1);
         let started = Instant::now();
         self.begins();
+        let shown = self.is_own() && self.launches.depth == 0;
+        if shown {
+            pulse::begins(
+                &self.options,
+                &self.launches.live,
+                self.launches.count,
+                &kernel.name,
+            );
+        }
         let steps = self.run(request, watched, call);
+        if shown {
+            pulse::ends(&self.options);
+        }
         let took = started.elapsed();
-        let totals = self.totals_of(kernel);
+        let totals = self.findings.totals_of(kernel);
         totals.steps += steps;
         totals.seconds += took.as_secs_f64();
-        self.tell(number == 1);
+        self.findings.tell(number == 1);
         self.ends();
     }
 
     /// A signal is to end what runs from now on, before it ends the program.
     pub(crate) fn begins(&mut self) {
-        if self.is_own() && self.options.seal.is_none() && self.depth == 0 {
-            self.live = interrupt::install();
+        if self.is_own() && self.options.seal.is_none() && self.launches.depth == 0 {
+            self.launches.live = interrupt::install();
             interrupt::begins();
         }
     }
 
     /// It has ended.
     pub(crate) fn ends(&mut self) {
-        if self.is_own() && self.options.seal.is_none() && self.depth == 0 {
-            if self.live.is_ended() {
+        if self.is_own() && self.options.seal.is_none() && self.launches.depth == 0 {
+            if self.launches.live.is_ended() {
                 self.interrupted();
             }
             interrupt::ends();
@@ -169,30 +150,49 @@ impl Context {
 
     /// Bytes that launches and detectors may take beside the device's memory: of what is left, some is the program's own.
     pub(crate) fn memory_left(&self) -> u64 {
-        let left = self.options.memory.saturating_sub(self.device.in_use());
+        let left = self
+            .options
+            .memory
+            .saturating_sub(self.memory.device.in_use());
         (left / 4 * 3).min(machine() / 2)
     }
 
+    /// Runs a launch, from what is decided before it to what it says of itself and of others; its warp-instructions.
     fn run(&mut self, request: &Request, watched: bool, call: &impl Fn() -> Call) -> u64 {
+        let mut launch = self.prepare(request, watched, call);
+        let began = Instant::now();
+        let ended = self.simulate(request, &mut launch);
+        let took = began.elapsed();
+        self.launches.spent.running += took;
+        if launch.member.is_some() {
+            let mut own = std::mem::take(&mut self.launches.detectors);
+            self.leave_joint(&mut own);
+            self.launches.detectors = own;
+            self.judge_joint();
+        }
+        match ended {
+            Ok(stats) => self.conclude(request, launch, Ok(stats), took, call),
+            Err((stop, None)) => self.conclude(request, launch, Err(stop), took, call),
+            Err((stop, Some(waiting))) => {
+                self.suspend(request, launch, call(), stop, waiting);
+                0
+            }
+        }
+    }
+
+    /// Decides before a launch where it comes in the order, who watches it, on how many cores it runs and what is kept for later runs of it.
+    fn prepare(&mut self, request: &Request, watched: bool, call: &impl Fn() -> Call) -> Prepared {
         let kernel = &request.kernel;
-        let how = Launch {
-            grid: dim(request.grid),
-            block: dim(request.block),
-            dynamic_shared: request.shared as u32,
-            params: request.params.clone(),
-            cooperative: request.cooperative,
-            number: 0,
-        };
         let mut ticket = self.take_ticket();
         let alone = self.is_idle();
         if !alone && ticket.is_none() {
             let agent = self.agent(request.stream);
-            ticket = Some(self.timeline.begin(agent));
+            ticket = Some(self.launches.timeline.begin(agent));
         }
         let limits = self.limits();
         let name = LaunchName {
             kernel: kernel.name.clone(),
-            number: self.launches,
+            number: self.launches.count,
             stream: self.stream_name(request.stream),
             grid: request.grid,
             block: request.block,
@@ -209,97 +209,139 @@ impl Context {
         // Under other schedules, what waits for others would wait in vain.
         let explores = watched && alone;
         let start = explores.then(|| self.start(request, before.as_ref()));
-        let start = start.flatten();
-        let work = || Work {
-            kernel: Some((kernel.clone(), name.clone())),
-            call: call(),
-            stream: name.stream.clone(),
-            lifetime: None,
-        };
         let mut member = None;
         if watched && limits.others == Others::InTurn {
             let sites = kernel.program.sites.len() as u32;
             let expects = alone && may_synchronise(request);
-            self.detectors.expect_others(expects.then_some(sites));
+            self.launches
+                .detectors
+                .expect_others(expects.then_some(sites));
             if let Some(ticket) = &ticket {
-                member = self.join(request, work(), ticket);
+                let work = Work::launch(request, &name, call());
+                member = self.join(request, work, ticket);
             }
         }
         if member.is_some() {
             jobs = 1;
         }
-        let (device, program) = (&mut self.device, &kernel.program);
-        let schedule = ScheduleSpec::Lockstep;
-        let began = Instant::now();
-        let ended = if watched {
-            if let Some(only) = concerns {
-                self.detectors.record_footprint(only);
-            }
-            if self.options.counts {
-                self.detectors.count();
-            }
-            if self.primaries.concern(request) {
-                self.detectors.record_dependency();
-            }
-            let detectors = &mut self.detectors;
-            detectors.launch_or_wait(device, program, &how, &schedule, &limits, jobs)
-        } else {
-            let nobody = &mut NullObserver;
-            simt::launch_or_wait(device, program, &how, &schedule, &limits, jobs, nobody)
-        };
-        let took = began.elapsed();
-        self.spent.running += took;
-        if member.is_some() {
-            let mut own = std::mem::take(&mut self.detectors);
-            self.leave_joint(&mut own);
-            self.detectors = own;
-            self.judge_joint();
+        if watched {
+            self.arm(request, concerns);
         }
-        let ended = match ended {
-            Ok(stats) => Ok(stats),
-            Err((stop, None)) => Err(stop),
-            Err((stop, Some(waiting))) => {
-                let agent = self.agent(request.stream);
-                let ticket = ticket.unwrap_or_else(|| self.timeline.begin(agent));
-                let fresh = || Detectors::new(self.options.perf);
-                let own = watched.then(fresh);
-                let own = own.map(|fresh| std::mem::replace(&mut self.detectors, fresh));
-                let state = (stop, waiting);
-                let watched = (own, member);
-                self.put_aside(Running::new(
-                    request,
-                    &name,
-                    call(),
-                    &how,
-                    ticket,
-                    state,
-                    watched,
-                ));
-                return 0;
-            }
-        };
+        Prepared {
+            how: Launch {
+                grid: dim(request.grid),
+                block: dim(request.block),
+                dynamic_shared: request.shared as u32,
+                params: request.params.clone(),
+                cooperative: request.cooperative,
+                number: 0,
+            },
+            name,
+            ticket,
+            limits,
+            watched,
+            jobs,
+            member,
+            before,
+            start: start.flatten(),
+        }
+    }
+
+    /// Tells the detectors what they are to look at beside what they always do.
+    fn arm(&mut self, request: &Request, concerns: Option<Option<Ranges>>) {
+        let detectors = &mut self.launches.detectors;
+        if let Some(only) = concerns {
+            detectors.record_footprint(only);
+        }
+        if self.options.counts {
+            detectors.count();
+        }
+        if self.launches.primaries.concern(request) {
+            detectors.record_dependency();
+        }
+    }
+
+    fn simulate(
+        &mut self,
+        request: &Request,
+        launch: &mut Prepared,
+    ) -> std::result::Result<Stats, (Stop, Option<Box<Waiting>>)> {
+        let (device, program) = (&mut self.memory.device, &request.kernel.program);
+        let Prepared {
+            how, limits, jobs, ..
+        } = launch;
+        let schedule = ScheduleSpec::Lockstep;
+        if launch.watched {
+            let detectors = &mut self.launches.detectors;
+            return detectors.launch_or_wait(device, program, how, &schedule, limits, *jobs);
+        }
+        let nobody = &mut NullObserver;
+        simt::launch_or_wait(device, program, how, &schedule, limits, *jobs, nobody)
+    }
+
+    /// Puts a launch aside that waits for others, with the detectors that watch it.
+    fn suspend(
+        &mut self,
+        request: &Request,
+        launch: Prepared,
+        call: Call,
+        stop: Stop,
+        waiting: Box<Waiting>,
+    ) {
+        let agent = self.agent(request.stream);
+        let begin = || self.launches.timeline.begin(agent);
+        let ticket = launch.ticket.unwrap_or_else(begin);
+        let fresh = launch.watched.then(|| Detectors::new(self.options.perf));
+        let own = fresh.map(|fresh| std::mem::replace(&mut self.launches.detectors, fresh));
+        self.put_aside(Running {
+            id: 0,
+            request: request.clone(),
+            name: launch.name,
+            call,
+            how: launch.how,
+            ticket,
+            waiting: Some(waiting),
+            stop,
+            detectors: own,
+            member: launch.member,
+        });
+    }
+
+    /// After a launch that came to its end, or never will: judges it and what nothing orders with it, tries it under other schedules, and does what
+    /// its kernel asked for.
+    fn conclude(
+        &mut self,
+        request: &Request,
+        launch: Prepared,
+        ended: std::result::Result<Stats, Stop>,
+        took: Duration,
+        call: &impl Fn() -> Call,
+    ) -> u64 {
+        let Prepared { how, name, .. } = launch;
+        let work = || Work::launch(request, &name, call());
         // Later runs are the simulator's alone: what they ask for is not done.
-        let children = self.device.take_children();
-        let again = before.map(|memory| Again::new(memory, &how));
+        let children = self.memory.device.take_children();
+        let again = launch.before.map(|memory| Again::new(memory, &how));
         let shown = Shown {
             schedule: None,
             again: again.as_ref(),
             waits: None,
         };
-        match watched {
+        match launch.watched {
             true => self.judge_dependence(request, work),
-            false => self.primaries.forget(Some(request.stream)),
+            false => self.launches.primaries.forget(Some(request.stream)),
         }
-        if watched
-            && let Some(footprint) = self.seen(request, &name, call, shown, Some((&ended, jobs)))
+        let cores = Some((&ended, launch.jobs));
+        if launch.watched
+            && let Some(footprint) = self.seen(request, &name, call, shown, cores)
         {
             let agent = self.agent(request.stream);
-            self.ordered(agent, ticket, footprint, work());
+            self.ordered(agent, launch.ticket, footprint, work());
         }
         match ended {
             Ok(Stats { steps, output, .. }) => {
-                self.output.push_str(&output);
-                if let Some(start) = start {
+                self.findings.output.push_str(&output);
+                if let Some(start) = launch.start {
                     self.explore(start, request, &how, &name, (steps, took), call);
                 }
                 self.children(children, request, call);
@@ -307,7 +349,7 @@ impl Context {
             }
             Err(stop) => {
                 self.stopped(&stop, request, &name, call, shown);
-                limits.live.map_or(0, |live| live.steps())
+                launch.limits.live.map_or(0, |live| live.steps())
             }
         }
     }
@@ -323,27 +365,27 @@ impl Context {
         ended: Option<(&std::result::Result<Stats, Stop>, usize)>,
     ) -> Option<Footprint> {
         let kernel = &request.kernel;
-        let coverage = self.detectors.take_coverage();
-        let seen = self.coverage.entry(kernel.id).or_default();
+        let coverage = self.launches.detectors.take_coverage();
+        let seen = self.findings.coverage.entry(kernel.id).or_default();
         seen.0.merge(&coverage);
         let warps = dim(request.block).count().div_ceil(32);
         seen.1 = seen.1.max(warps as u32);
-        if let Some(counts) = self.detectors.take_counts() {
-            self.totals_of(kernel).counts.add(&counts);
+        if let Some(counts) = self.launches.detectors.take_counts() {
+            self.findings.totals_of(kernel).counts.add(&counts);
         }
-        let findings = self.detectors.take_findings();
+        let findings = self.launches.detectors.take_findings();
         match ended {
             Some((Ok(stats), _)) if stats.parallel || independent(&kernel.program, &findings) => {
-                self.independent.insert(kernel.id);
+                self.launches.independent.insert(kernel.id);
             }
             // On one core, with nothing found: there are programs whose threads order their accesses otherwise.
             Some((Ok(_), 1)) if findings.is_empty() => {}
             _ => {
-                self.independent.remove(&kernel.id);
+                self.launches.independent.remove(&kernel.id);
             }
         }
         self.report_under(&findings, request, name, call, shown);
-        self.detectors.take_footprint()
+        self.launches.detectors.take_footprint()
     }
 
     /// A launch that was put aside has ended, or never will, since it `waits`; its detectors are the context's now. Its warp-instructions.
@@ -356,28 +398,26 @@ impl Context {
     ) -> u64 {
         let Running { request, name, .. } = running;
         let call = || running.call.clone();
-        let children = self.device.take_children();
+        let children = self.memory.device.take_children();
         let shown = Shown {
             schedule: None,
             again: None,
             waits: waits.as_deref(),
         };
         if watched && let Some(footprint) = self.seen(request, name, &call, shown, None) {
-            let work = Work {
-                kernel: Some((request.kernel.clone(), name.clone())),
-                call: call(),
-                stream: name.stream.clone(),
-                lifetime: None,
-            };
+            let work = Work::launch(request, name, call());
             self.watch(&footprint);
-            let found = self.timeline.end(&running.ticket, footprint, work.clone());
+            let found = self
+                .launches
+                .timeline
+                .end(&running.ticket, footprint, work.clone());
             for unordered in found {
                 self.side_by_side(&work, unordered);
             }
         }
         match ended {
             Ok(Stats { steps, output, .. }) => {
-                self.output.push_str(&output);
+                self.findings.output.push_str(&output);
                 self.children(children, request, &call);
                 steps
             }
@@ -390,7 +430,7 @@ impl Context {
 
     /// What the host learns of an error that a launch gave: nobody needs to be told any more.
     pub fn heard(&mut self) {
-        self.unheard = None;
+        self.findings.unheard = None;
     }
 }
 

@@ -9,7 +9,10 @@
 //! Nothing here takes a pointer of the host program: entry points turn those into slices and addresses.
 
 pub mod alias;
+mod allocation;
 pub mod arena;
+pub mod arrays;
+pub mod call;
 pub mod calls;
 mod concurrent_races;
 pub mod context;
@@ -17,24 +20,31 @@ mod dependent;
 pub mod error;
 mod explore;
 pub mod fatbin;
+pub mod findings;
 pub mod host_access;
 pub mod image;
 mod interrupt;
 pub mod launch;
+mod launches;
 mod lifetime;
 pub mod memory;
 pub mod module;
+pub mod modules;
+pub mod operation;
 pub mod options;
 mod output;
 pub mod property;
+pub mod pulse;
 pub mod python;
 pub mod record;
 pub mod repeat;
 pub mod report;
 pub mod seal;
 pub mod stream;
+pub mod streams;
 pub mod suspended;
-pub mod tape;
+mod tape;
+pub mod taped;
 pub mod timeline;
 mod trace;
 

@@ -4,23 +4,13 @@
 //! before the other by streams, events or the host. They go into the [timeline](crate::timeline) as writes; what conflicts with them there is
 //! a use outside of the memory's lifetime. Not seen: uses by launches that are not watched (`--first`, `--every`).
 
+use crate::call::Call;
 use crate::context::Context;
 use crate::error::Result;
-use crate::launch::Work;
-use crate::memory::Kind;
-use crate::record::Call;
-use crate::report::describe;
+use crate::memory::{Kind, Memory};
+use crate::operation::{Lifetime, Work, describe};
 use detect::footprint::{Conflict, Footprint};
 use detect::rules::Rule;
-
-/// What an operation of a stream does to the lifetime of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifetime {
-    /// It begins.
-    Begins,
-    /// It ends.
-    Ends,
-}
 
 impl Context {
     /// Memory was allocated in the order of a stream: whatever uses it has to come after this.
@@ -53,13 +43,18 @@ impl Context {
     }
 
     fn lifetime(&mut self, stream: u64, address: u64, call: Call, lifetime: Lifetime) {
-        let Some(block) = self.blocks.get(&address).filter(|b| b.freed.is_none()) else {
+        let Some(block) = self
+            .memory
+            .blocks
+            .get(&address)
+            .filter(|b| b.freed.is_none())
+        else {
             // To free what is not allocated is told as such.
             return;
         };
         let bytes = block.bytes.max(1);
         let agent = self.agent(stream);
-        let range = Context::range(address, bytes);
+        let range = Memory::range(address, bytes);
         let work = Work {
             lifetime: Some(lifetime),
             ..Work::host(call, self.stream_name(stream))
@@ -85,7 +80,7 @@ impl Context {
             return true;
         };
         let address = conflict.address + simt::memory::GLOBAL_BASE;
-        let label = match self.blocks.range(..=address).next_back() {
+        let label = match self.memory.blocks.range(..=address).next_back() {
             Some((_, block)) => block.label(),
             None => "memory".to_owned(),
         };

@@ -1,12 +1,12 @@
-//! Allocations as the host program knows them, and what it may do with addresses.
+//! Memory as the host program knows it: the device, its allocations, and memory of the host that was registered.
 
-use crate::alias;
-use crate::arena::PAGE;
-use crate::context::Context;
+use crate::arena::Arena;
+use crate::arrays::Arrays;
+use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::record::Call;
-use detect::rules::Rule;
+use simt::Device;
 use simt::memory::GLOBAL_BASE;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What kind of memory an allocation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,65 +81,46 @@ impl Block {
 #[derive(Clone, Debug)]
 pub struct Registered {
     /// Size.
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// Its address in the arena, once it is the device's, too.
-    device: Option<u64>,
+    pub(crate) device: Option<u64>,
     /// Whether it can't be.
-    apart: bool,
+    pub(crate) apart: bool,
     /// Who registered it.
-    call: Call,
+    pub(crate) call: Call,
 }
 
-/// Freed allocations that are remembered, so that their use is told as such.
-const QUARANTINE: usize = 256;
+/// All of it.
+#[derive(Debug)]
+pub struct Memory {
+    pub(crate) arena: Arena,
+    pub(crate) device: Device,
+    /// Allocations by their address, some that were freed among them.
+    pub(crate) blocks: BTreeMap<u64, Block>,
+    /// Those that were freed last.
+    pub(crate) quarantine: VecDeque<u64>,
+    /// Memory of the host that is registered, by its start.
+    pub(crate) registered: BTreeMap<u64, Registered>,
+    /// How many allocations there were.
+    pub(crate) numbers: usize,
+    pub(crate) arrays: Arrays,
+    graph_peak: u64,
+}
 
-impl Context {
-    /// Allocates memory.
-    ///
-    /// # Errors
-    ///
-    /// It does not fit.
-    pub fn allocate(&mut self, bytes: u64, kind: Kind, call: Call) -> Result<u64> {
-        let full = |_| Error::MEMORY_ALLOCATION;
-        let name = format!("allocation {}", self.numbers + 1);
-        let address = match kind {
-            Kind::Pinned => self.device.alloc_host_aligned(bytes, &name, PAGE),
-            Kind::Reserved => self.device.alloc_aligned(bytes, &name, 2 << 20),
-            Kind::Managed => self.device.alloc_aligned(bytes, &name, PAGE),
-            _ => self.device.alloc(bytes, &name),
-        };
-        let address = address.map_err(full)?;
-        if kind.is_open() {
-            self.share(address, bytes)?;
+impl Memory {
+    /// None in use.
+    pub(crate) fn new(arena: Arena, mut device: Device) -> Memory {
+        device.images.all = true;
+        Memory {
+            arena,
+            device,
+            blocks: BTreeMap::new(),
+            quarantine: VecDeque::new(),
+            registered: BTreeMap::new(),
+            numbers: 0,
+            arrays: Arrays::default(),
+            graph_peak: 0,
         }
-        self.numbers += 1;
-        let block = Block {
-            address,
-            bytes,
-            kind,
-            number: self.numbers,
-            name: None,
-            call,
-            freed: None,
-            of_graph: false,
-            registered: false,
-        };
-        self.blocks.insert(address, block);
-        if kind.is_open() {
-            self.shares();
-        }
-        self.totals.peak = self.totals.peak.max(self.device.in_use());
-        Ok(address)
-    }
-
-    /// Lets the host at memory that it shares with the device.
-    pub(crate) fn share(&mut self, address: u64, bytes: u64) -> Result<()> {
-        self.arena
-            .open(address, bytes.max(1), true)
-            .map_err(|_| Error::OPERATING_SYSTEM)?;
-        self.device
-            .assume_written(address, bytes)
-            .map_err(|_| Error::UNKNOWN)
     }
 
     /// The allocation that an address lies in.
@@ -149,128 +130,13 @@ impl Context {
         inside.then_some(block)
     }
 
-    /// Where the device finds memory of the host. Registered memory becomes the device's when it is asked for first.
-    ///
-    /// # Errors
-    ///
-    /// It is none that the device can address; or it is registered, and of a kind that can't be shared, which is said.
-    pub fn device_address(&mut self, host: u64, function: &str) -> Result<u64> {
-        if self.block(host).is_some_and(|block| block.kind.is_open()) {
-            return Ok(host);
-        }
-        let start = self
-            .registered_around(host, 1)
-            .ok_or(Error::INVALID_VALUE)?;
-        let address = self.adopted(start).inspect_err(|_| {
-            self.missing(&format!("{function} of registered memory of this kind"));
-        })?;
-        Ok(address + (host - start))
-    }
-
-    /// Where an operation finds memory of the host that it is given: an address of the device's if all of it is registered, else the same address.
-    /// An operation that goes on while the host does something else makes registered memory the device's, so that the two can be compared.
-    pub fn host_view(&mut self, host: u64, bytes: u64, goes_on: bool) -> u64 {
-        if self.registered.is_empty() {
-            return host;
-        }
-        let Some(start) = self.registered_around(host, bytes) else {
-            return host;
-        };
-        let known = &self.registered[&start];
-        let whole = start <= host && host + bytes <= start + known.bytes;
-        if !whole || known.apart || known.device.is_none() && !goes_on {
-            return host;
-        }
-        match self.adopted(start) {
-            Ok(address) => address + (host - start),
-            Err(_) => host,
-        }
-    }
-
-    /// The address of registered memory in the arena, which it is put into when it is asked for first.
-    fn adopted(&mut self, start: u64) -> Result<u64> {
-        let known = self.registered.get(&start).cloned();
-        let known = known.ok_or(Error::INVALID_VALUE)?;
-        if let Some(address) = known.device {
-            return Ok(address);
-        }
-        let address = match known.apart {
-            true => Err(Error::NOT_SUPPORTED),
-            false => self.adopt(start, known.bytes, known.call.clone()),
-        };
-        let (device, apart) = (address.ok(), address.is_err());
-        let now = Registered {
-            device,
-            apart,
-            ..known
-        };
-        self.registered.insert(start, now);
-        address
-    }
-
-    /// Puts registered memory into the arena: the address of its first byte there.
-    fn adopt(&mut self, host: u64, bytes: u64, call: Call) -> Result<u64> {
-        let into = host % PAGE;
-        let address = self.allocate(into + bytes, Kind::Pinned, call)?;
-        let page = host - into;
-        if self.arena.adopt(address, page, into + bytes).is_err() {
-            self.release(address, Call::default(), |_| true)?;
-            return Err(Error::NOT_SUPPORTED);
-        }
-        if let Some(block) = self.blocks.get_mut(&address) {
-            block.registered = true;
-        }
-        alias::add(page, address, host..host + bytes);
-        Ok(address + into)
-    }
-
-    /// Registers memory of the host (`cudaHostRegister`).
-    ///
-    /// # Errors
-    ///
-    /// It is empty, or some of it is registered already.
-    pub fn register(&mut self, host: u64, bytes: u64, call: Call) -> Result<()> {
-        if host == 0 || bytes == 0 || host.checked_add(bytes).is_none() {
-            return Err(Error::INVALID_VALUE);
-        }
-        if self.registered_around(host, bytes).is_some() {
-            return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
-        }
-        let new = Registered {
-            bytes,
-            device: None,
-            apart: false,
-            call,
-        };
-        self.registered.insert(host, new);
-        Ok(())
-    }
-
-    /// Takes a registration back (`cudaHostUnregister`).
-    ///
-    /// # Errors
-    ///
-    /// None begins there.
-    pub fn unregister(&mut self, host: u64, call: Call) -> Result<()> {
-        let known = self.registered.remove(&host);
-        let known = known.ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
-        if let Some(address) = known.device {
-            let into = host % PAGE;
-            alias::remove(host - into);
-            let back = self.arena.disown(host - into, into + known.bytes);
-            back.map_err(|_| Error::OPERATING_SYSTEM)?;
-            self.release(address - into, call, |_| true)?;
-        }
-        Ok(())
-    }
-
     /// Whether memory of the host is registered.
     pub fn is_registered(&self, host: u64) -> bool {
         self.registered_around(host, 1).is_some()
     }
 
     /// The start of a registered range that a range touches.
-    fn registered_around(&self, host: u64, bytes: u64) -> Option<u64> {
+    pub(crate) fn registered_around(&self, host: u64, bytes: u64) -> Option<u64> {
         let end = host.saturating_add(bytes);
         let (start, known) = self.registered.range(..end).next_back()?;
         (host < start + known.bytes).then_some(*start)
@@ -282,101 +148,9 @@ impl Context {
         (all.saturating_sub(self.device.in_use()), all)
     }
 
-    /// Frees everything but variables (`cudaDeviceReset`).
-    pub fn reset(&mut self) {
-        let all = self.blocks.values();
-        let left: Vec<u64> = all
-            .filter(|b| b.freed.is_none() && b.name.is_none())
-            .map(|b| b.address)
-            .collect();
-        for address in left {
-            let _ = self.release(address, Call::default(), |_| true);
-        }
-        self.abandon();
-        self.sticky = None;
-    }
-
     /// Whether an address is one of the device's, of whatever kind.
     pub fn is_device_address(&self, address: u64) -> bool {
         self.arena.contains(address)
-    }
-
-    /// Frees memory of a kind that `accepts` takes; a null pointer is no error.
-    ///
-    /// # Errors
-    ///
-    /// Nothing is allocated there, or of another kind: a finding, too.
-    pub fn release(
-        &mut self,
-        address: u64,
-        call: Call,
-        accepts: impl Fn(Kind) -> bool,
-    ) -> Result<()> {
-        if address == 0 {
-            return Ok(());
-        }
-        let wrong = match self.blocks.get(&address) {
-            Some(block) if block.freed.is_none() && accepts(block.kind) => None,
-            Some(block) if block.freed.is_none() => Some((
-                format!(
-                    "`{}` frees {}, which is {}",
-                    call.function,
-                    block.label(),
-                    block.kind.name()
-                ),
-                Some((block.call.clone(), "it was allocated here")),
-            )),
-            Some(block) => Some((
-                format!(
-                    "`{}` frees {} for the second time",
-                    call.function,
-                    block.label()
-                ),
-                block.freed.clone().map(|c| (c, "it was freed here")),
-            )),
-            None => match self.block(address) {
-                Some(block) => Some((
-                    format!(
-                        "`{}` frees an address in the middle of {}",
-                        call.function,
-                        block.label()
-                    ),
-                    Some((block.call.clone(), "it was allocated here")),
-                )),
-                None => Some((
-                    format!(
-                        "`{}` frees an address at which nothing is allocated",
-                        call.function
-                    ),
-                    None,
-                )),
-            },
-        };
-        if let Some((title, other)) = wrong {
-            let help = "free every allocation once, with the function that belongs to the one that allocated it";
-            self.misuse(Rule::InvalidApiUse, title, call, other, Some(help));
-            return Err(Error::INVALID_VALUE);
-        }
-        let block = self.blocks.get_mut(&address).ok_or(Error::INVALID_VALUE)?;
-        block.freed = Some(call);
-        let (bytes, kind, of_graph) = (block.bytes, block.kind, block.of_graph);
-        let _ = self.device.free(address);
-        if kind.is_open() {
-            self.shares();
-            let _ = self.arena.open(address, bytes.max(1), false);
-        }
-        self.arena.discard(address, bytes);
-        if of_graph {
-            return Ok(());
-        }
-        self.quarantine.push_back(address);
-        if self.quarantine.len() > QUARANTINE
-            && let Some(oldest) = self.quarantine.pop_front()
-        {
-            self.device.forget(oldest);
-            self.blocks.remove(&oldest);
-        }
-        Ok(())
     }
 
     /// An allocation belongs to a graph: once freed, its address is given to nobody else.
@@ -410,55 +184,7 @@ impl Context {
         (now, self.graph_peak)
     }
 
-    /// Checks that a range lies in one allocation; otherwise it is a finding.
-    ///
-    /// # Errors
-    ///
-    /// It does not.
-    pub fn check(&mut self, address: u64, bytes: u64, call: &Call) -> Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let function = &call.function;
-        let (title, other, help) = match self.block(address) {
-            Some(block) if address + bytes <= block.address + block.bytes => return Ok(()),
-            Some(block) => {
-                let room = block.address + block.bytes - address;
-                let title = format!(
-                    "`{function}` takes {bytes} bytes of {}, of which {room} are left from this address on",
-                    block.label()
-                );
-                let place = (block.call.clone(), "it was allocated here");
-                (
-                    title,
-                    Some(place),
-                    "the size of a copy is in bytes: `count * sizeof(element)`",
-                )
-            }
-            None => {
-                let before = self.blocks.range(..=address).next_back();
-                let freed = before
-                    .map(|(_, b)| b)
-                    .filter(|b| b.freed.is_some() && address < b.address + b.bytes.max(1));
-                match freed {
-                    Some(block) => (
-                        format!("`{function}` uses {}, which was freed", block.label()),
-                        block.freed.clone().map(|c| (c, "it was freed here")),
-                        "free memory after its last use",
-                    ),
-                    None => (
-                        format!("`{function}` uses {address:#x}, at which nothing is allocated"),
-                        None,
-                        "pass a pointer that an allocation gave, and check that the allocation succeeded",
-                    ),
-                }
-            }
-        };
-        self.misuse(Rule::InvalidApiUse, title, call.clone(), other, Some(help));
-        Err(Error::INVALID_VALUE)
-    }
-
-    /// Writes to a range that was [checked](Context::check).
+    /// Writes to a range that was [checked](crate::Context::check).
     ///
     /// # Errors
     ///
@@ -471,7 +197,7 @@ impl Context {
         written.map_err(|_| Error::INVALID_VALUE)
     }
 
-    /// Reads a range that was [checked](Context::check).
+    /// Reads a range that was [checked](crate::Context::check).
     ///
     /// # Errors
     ///
@@ -485,7 +211,7 @@ impl Context {
         Ok(())
     }
 
-    /// Copies between ranges that were [checked](Context::check), with what is known of their having been written.
+    /// Copies between ranges that were [checked](crate::Context::check), with what is known of their having been written.
     ///
     /// # Errors
     ///
@@ -518,6 +244,16 @@ impl Context {
             done += now;
         }
         Ok(())
+    }
+
+    /// Lets the host at memory that it shares with the device.
+    pub(crate) fn share(&mut self, address: u64, bytes: u64) -> Result<()> {
+        self.arena
+            .open(address, bytes.max(1), true)
+            .map_err(|_| Error::OPERATING_SYSTEM)?;
+        self.device
+            .assume_written(address, bytes)
+            .map_err(|_| Error::UNKNOWN)
     }
 
     /// A range as an operation's footprint has it.

@@ -91,7 +91,10 @@ impl Module {
         let Image::FatBinaries(all) = &self.image else {
             return BTreeSet::new();
         };
-        let contents = all.iter().filter_map(|bytes| fatbin::read(bytes).ok());
+        let mut room = fatbin::Room::default();
+        let contents = all
+            .iter()
+            .filter_map(|bytes| fatbin::read_within(bytes, &mut room).ok());
         let architectures = contents.flat_map(|c| c.ptx.into_iter().map(|ptx| ptx.arch));
         architectures.filter(|arch| *arch > capability).collect()
     }
@@ -147,9 +150,9 @@ impl Module {
             Image::Text(text) => vec![text.clone()],
             Image::Texts(texts) => texts.clone(),
             Image::FatBinaries(all) => {
-                let mut texts = Vec::new();
+                let (mut texts, mut room) = (Vec::new(), fatbin::Room::default());
                 for bytes in all {
-                    let contents = fatbin::read(bytes)
+                    let contents = fatbin::read_within(bytes, &mut room)
                         .map_err(|e| (Error::INVALID_KERNEL_IMAGE, format!("{from}: {e}")))?;
                     if all.len() > 1 && contents.is_device_runtime() {
                         continue;

@@ -46,6 +46,9 @@ pub struct Options {
     /// Whether kernels run on the [plain engine](simt::Engine::Plain).
     #[serde(default)]
     pub plain: bool,
+    /// Whether somebody is shown [what runs](crate::pulse).
+    #[serde(default)]
+    pub pulse: bool,
     /// Whether what threads do is counted.
     #[serde(default)]
     pub counts: bool,
@@ -65,6 +68,9 @@ pub struct Options {
     /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
     #[serde(default)]
     pub seal: Option<String>,
+    /// The number of a file without a name that the process was started with, for the device's memory: where it can make none itself.
+    #[serde(default)]
+    pub arena: Option<i32>,
     /// NVIDIA's driver, for a program that runs on a GPU; where it usually is, if nobody says so.
     #[serde(default)]
     pub driver: Option<PathBuf>,
@@ -143,12 +149,14 @@ impl Default for Options {
             host: true,
             jobs: 1,
             plain: false,
+            pulse: false,
             counts: false,
             traces: false,
             tape: false,
             leave_out: None,
             instead: Vec::new(),
             seal: None,
+            arena: None,
             driver: None,
         }
     }
@@ -159,7 +167,7 @@ impl Options {
     pub(crate) fn engine(&self) -> simt::Engine {
         match self.plain {
             true => simt::Engine::Plain,
-            false => simt::Engine::Fast,
+            false => simt::Engine::default(),
         }
     }
 

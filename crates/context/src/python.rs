@@ -9,7 +9,7 @@
 //! Python does not know.
 #![allow(unsafe_code)] // The interpreter's functions take pointers.
 
-use crate::record::Script;
+use crate::call::Script;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_int, c_void};

@@ -1,8 +1,9 @@
 //! What the library tells `racetrap exec`: a line of JSON for each thing, written as soon as it is known, so that nothing is lost
 //! however the program ends.
 
+pub use crate::call::{Call, Frame, LaunchName, Script};
 use crate::seal::Seal;
-use crate::tape::Taped;
+use crate::taped::Taped;
 use detect::counts::Counts;
 use detect::rules::{Level, Rule};
 use report::trace::Trace;
@@ -112,53 +113,6 @@ pub struct Finding {
     pub trace: Option<Trace>,
 }
 
-/// A launch, for the reader.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LaunchName {
-    /// The kernel, demangled.
-    pub kernel: String,
-    /// Its number in the process, from 1.
-    pub number: u64,
-    /// The stream: `the default stream`, `stream 2`.
-    pub stream: String,
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-}
-
-/// A call of the host program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
-    /// The function of the library.
-    pub function: String,
-    /// The kernel, where it launches one: nvcc writes host functions of that name, whose lines are those of the kernel.
-    pub kernel: Option<String>,
-    /// The stack, innermost first.
-    pub frames: Vec<Frame>,
-    /// The line of a Python program, where it is one.
-    #[serde(default)]
-    pub script: Option<Script>,
-}
-
-/// A line of a Python program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Script {
-    /// The file, as Python names it.
-    pub file: String,
-    /// Its line, from 1.
-    pub line: u32,
-}
-
-/// One frame of a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frame {
-    /// The executable or library.
-    pub object: String,
-    /// The return address in it, as its symbols have addresses.
-    pub offset: u64,
-}
-
 /// A label on its way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
@@ -228,6 +182,19 @@ pub struct KernelTotals {
     /// The most blocks of a launch, threads of a block, and bytes of a block's shared memory.
     #[serde(default)]
     pub largest: (u64, u64, u64),
+}
+
+impl KernelTotals {
+    /// Takes away what was there before.
+    pub fn less(&mut self, before: &KernelTotals) {
+        self.launches -= before.launches.min(self.launches);
+        self.watched -= before.watched.min(self.watched);
+        self.steps -= before.steps.min(self.steps);
+        self.threads -= before.threads.min(self.threads);
+        self.seconds -= before.seconds;
+        self.explored.0 -= before.explored.0.min(self.explored.0);
+        self.explored.1 -= before.explored.1.min(self.explored.1);
+    }
 }
 
 /// Where records go.

@@ -3,13 +3,14 @@
 //! The kernels' code is not on the tape: it comes from the program's file, which the caller has read. A launch of anything else is refused.
 
 use crate::arena::Arena;
+use crate::call::Call;
 use crate::context::Context;
-use crate::launch::Request;
 use crate::memory::{Block, Kind};
 use crate::module::Image;
+use crate::operation::Request;
 use crate::options::{Instead, Options};
-use crate::record::{Call, Record, Recorder};
-use crate::tape::Taped;
+use crate::record::{Record, Recorder};
+use crate::taped::Taped;
 use report::Sources;
 use simt::Device;
 use simt::memory::GLOBAL_BASE;
@@ -86,7 +87,7 @@ impl Repeater {
         let nonsense = Refusal::Nonsense { number };
         if let Some(layout) = &taped.layout {
             self.layout = layout.clone();
-            self.context.blocks = blocks(layout, taped);
+            self.context.memory.blocks = blocks(layout, taped);
         }
         for (page, packed) in &taped.pages {
             let content = packed.page().ok_or(nonsense.clone())?;
@@ -97,7 +98,7 @@ impl Repeater {
         let kernel = self.context.kernel(module, &taped.entry);
         let kernel = kernel.map_err(|_| nonsense.clone())?;
         for variable in &kernel.program.globals {
-            let device = &self.context.device;
+            let device = &self.context.memory.device;
             let at = device.variable_of(kernel.program.module, &variable.name);
             let whole = at.is_none_or(|at| device.read(at, variable.bytes).is_ok());
             if !whole {
@@ -114,22 +115,22 @@ impl Repeater {
             programmatic: false,
             stream: 0,
         };
-        self.context.sticky = None;
-        self.context.stream_elsewhere = Some(taped.name.stream.chars().take(60).collect());
-        self.context.launches = number.saturating_sub(1);
+        self.context.findings.sticky = None;
+        self.context.streams.elsewhere = Some(taped.name.stream.chars().take(60).collect());
+        self.context.launches.count = number.saturating_sub(1);
         let opted = u32::try_from(taped.shared).map_err(|_| nonsense.clone())?;
         let allowed = self.context.opt_in(&request.kernel, opted);
         allowed.map_err(|_| nonsense.clone())?;
         let call = || taped.call.clone();
         let launched = self.context.launch(&request, call);
-        self.context.output.clear();
+        self.context.findings.output.clear();
         launched.map_err(|_| nonsense)
     }
 
     /// What launches showed.
     pub fn finish(mut self) -> Vec<Record> {
-        self.context.tell(true);
-        self.context.recorder.take()
+        self.context.findings.tell(true);
+        self.context.findings.recorder.take()
     }
 
     /// The launch's module, of the program's own texts.
@@ -149,11 +150,11 @@ impl Repeater {
             .map(|name| self.texts.get(name).cloned())
             .collect();
         let image = Image::Texts(texts.ok_or_else(stranger)?);
-        let module = self.context.add_module("the program", image);
+        let module = self.context.modules.add("the program", image);
         self.modules.insert(taped.texts.clone(), module);
         // Its variables are where they were: nothing is allocated for them.
         let mut doubt = Vec::new();
-        let loaded = self.context.modules[module].load(&self.context.options, &mut doubt);
+        let loaded = self.context.modules.all[module].load(&self.context.options, &mut doubt);
         loaded.map_err(|_| stranger())?;
         Ok(module)
     }
@@ -166,7 +167,7 @@ impl Repeater {
         for (of, ..) in &mut layout.variables {
             *of = module as u32 + 1;
         }
-        let device = &mut self.context.device;
+        let device = &mut self.context.memory.device;
         device
             .set_layout(&layout, self.most)
             .map_err(|misfit| Refusal::Memory {

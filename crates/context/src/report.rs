@@ -1,72 +1,21 @@
 //! Words what was found, once, and sends it to whoever runs the program.
 
+use crate::call::{Call, LaunchName};
 use crate::context::Context;
-use crate::launch::{Request, Work};
+use crate::findings::Key;
 use crate::memory::Kind;
-use crate::record::{Call, LaunchName, Record};
+use crate::operation::{Request, Work, describe};
+use crate::record::Record;
 use crate::trace::Shown;
 use detect::finding::{Detail, End, Finding, Place};
 use detect::footprint::{AccessRecord, Conflict};
 use detect::rules::Rule;
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
 use simt::Dim3;
-use simt::ids::Site;
 use simt::observer::Space;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
-
-/// Diagnostics of a kernel and pairs of operations that are reported at most: what is wrong everywhere needs no list.
-const MOST: usize = 1000;
-
-/// What was told already.
-#[derive(Debug, Default)]
-pub struct Known {
-    texts: HashSet<String>,
-    findings: HashMap<Key, usize>,
-    counts: Vec<u64>,
-    changed: HashSet<usize>,
-}
-
-/// What makes two findings one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    Kernel(usize, Rule, Site, Site),
-    Pair(Rule, Option<(usize, Site)>, Option<(usize, Site)>, Vec<u64>),
-    Call(Rule, String, Vec<u64>),
-}
-
-impl Known {
-    /// Whether a text has not been told yet; it counts as told afterwards.
-    pub fn is_new(&mut self, text: &str) -> bool {
-        self.texts.insert(text.to_owned())
-    }
-
-    /// Counts a finding; its number if it is new.
-    fn count(&mut self, key: Key, count: u64) -> Option<usize> {
-        if let Some(id) = self.findings.get(&key) {
-            self.counts[*id] += count;
-            self.changed.insert(*id);
-            return None;
-        }
-        let id = self.counts.len();
-        if id >= MOST {
-            return None;
-        }
-        self.findings.insert(key, id);
-        self.counts.push(count);
-        Some(id)
-    }
-
-    /// Findings that were seen again since the last call, with their counts.
-    pub fn repeated(&mut self) -> Vec<(usize, u64)> {
-        let changed = std::mem::take(&mut self.changed);
-        changed
-            .into_iter()
-            .map(|id| (id, self.counts[id]))
-            .collect()
-    }
-}
 
 fn stack(call: &Call) -> Vec<u64> {
     call.frames.iter().take(6).map(|f| f.offset).collect()
@@ -107,10 +56,10 @@ impl Context {
         for finding in findings {
             let (first, second) = finding.sites();
             let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
-            if schedule.is_some() && self.known.findings.contains_key(&key) {
+            if schedule.is_some() && self.findings.known.findings.contains_key(&key) {
                 continue;
             }
-            if let Some(id) = self.known.count(key, finding.count) {
+            if let Some(id) = self.findings.known.count(key, finding.count) {
                 new.push((id, finding));
             }
         }
@@ -120,7 +69,7 @@ impl Context {
             let view = View::Kernel(self.view(name, request));
             let mut scene = Scene {
                 steps: vec![view],
-                sources: &mut self.sources,
+                sources: &mut self.findings.sources,
             };
             let mut diagnostic = diagnose(finding, &mut scene);
             diagnostic.trace = trace;
@@ -134,7 +83,7 @@ impl Context {
                     "the program's own run did not show it; another order of threads does (schedule `{schedule}`)"
                 ));
             }
-            self.recorder.finding(
+            self.findings.recorder.finding(
                 id,
                 &diagnostic,
                 &HashMap::new(),
@@ -154,7 +103,7 @@ impl Context {
             true => place.address + simt::memory::GLOBAL_BASE,
             false => place.address,
         };
-        if let Some(block) = self.block(address).filter(|b| b.name.is_none()) {
+        if let Some(block) = self.memory.block(address).filter(|b| b.name.is_none()) {
             diagnostic.notes.push(format!(
                 "it lies in {}, {}",
                 block.label(),
@@ -162,7 +111,7 @@ impl Context {
             ));
         }
         if finding.rule == Rule::OutOfBounds
-            && !self.is_device_address(address)
+            && !self.memory.is_device_address(address)
             && address >= 1 << 20
         {
             diagnostic.notes.push(format!(
@@ -179,11 +128,16 @@ impl Context {
             }
             _ => false,
         };
-        let known = self.known.findings.iter().filter(|(key, _)| of_launch(key));
+        let known = self
+            .findings
+            .known
+            .findings
+            .iter()
+            .filter(|(key, _)| of_launch(key));
         let ids: Vec<usize> = known.map(|(_, id)| *id).collect();
         for id in ids {
             let text = text.to_owned();
-            self.recorder.write(Record::Differs { id, text });
+            self.findings.recorder.write(Record::Differs { id, text });
         }
     }
 
@@ -191,21 +145,21 @@ impl Context {
     pub(crate) fn view<'k>(&mut self, name: &LaunchName, request: &'k Request) -> KernelView<'k> {
         let kernel = &request.kernel;
         for file in kernel.files.iter().filter(|f| !report::of_toolkit(f)) {
-            self.sources.find(file);
+            self.findings.sources.find(file);
         }
         let dims = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
         let mut view = KernelView::new(
             &kernel.program,
-            &self.device,
+            &self.memory.device,
             (dims(name.grid), dims(name.block)),
             &kernel.ptx,
-            &self.sources,
+            &self.findings.sources,
             &[],
         );
         let pointers = self.pointers(request);
         for region in &mut view.memory.global {
             let address = region.start + simt::memory::GLOBAL_BASE;
-            let Some(block) = self.blocks.get(&address) else {
+            let Some(block) = self.memory.blocks.get(&address) else {
                 continue;
             };
             if block.kind == Kind::Variable {
@@ -229,7 +183,11 @@ impl Context {
         let plain = kernel.name.split('(').next().unwrap_or_default();
         let plain = plain.split('<').next().unwrap_or_default();
         let plain = plain.rsplit([':', ' ']).next().unwrap_or_default();
-        let texts = self.sources.given().map(|f| CudaText::new(&f.text, &[]));
+        let texts = self
+            .findings
+            .sources
+            .given()
+            .map(|f| CudaText::new(&f.text, &[]));
         let count = kernel.program.params.len();
         let declared = texts
             .filter_map(|text| text.parameters(plain))
@@ -244,7 +202,7 @@ impl Context {
                 continue;
             }
             let value = u64::from_le_bytes(std::array::from_fn(|i| bytes[i]));
-            let Some(block) = self.block(value) else {
+            let Some(block) = self.memory.block(value) else {
                 continue;
             };
             let name = match declared.as_ref().map(|all| &all[index]) {
@@ -277,6 +235,7 @@ impl Context {
             let (a, b) = (site(now, &conflict.first), site(earlier, &conflict.second));
             let calls = [stack(&now.call), stack(&earlier.call)].concat();
             let Some(id) = self
+                .findings
                 .known
                 .count(Key::Pair(conflict.rule, a, b, calls), conflict.count)
             else {
@@ -296,15 +255,18 @@ impl Context {
                             "the host" => "the host".to_owned(),
                             stream => format!("`{}` on {stream}", work.call.function),
                         };
-                        let mut view = HostView::new(&who, &self.device, &nowhere(), 1);
+                        let mut view = HostView::new(&who, &self.memory.device, &nowhere(), 1);
                         view.named = Some(match work.stream.as_str() {
                             "the host" => "it touches the memory".to_owned(),
                             _ => format!("`{}`", work.call.function),
                         });
                         for region in &mut view.memory.global {
                             let address = region.start + simt::memory::GLOBAL_BASE;
-                            if let Some(block) =
-                                self.blocks.get(&address).filter(|b| b.name.is_none())
+                            if let Some(block) = self
+                                .memory
+                                .blocks
+                                .get(&address)
+                                .filter(|b| b.name.is_none())
                             {
                                 region.name = format!("allocation {}", block.number);
                             }
@@ -337,7 +299,7 @@ impl Context {
             };
             let mut scene = Scene {
                 steps: views,
-                sources: &mut self.sources,
+                sources: &mut self.findings.sources,
             };
             let mut diagnostic = diagnose(&finding, &mut scene);
             diagnostic.notes.push(match conflict.rule {
@@ -367,7 +329,9 @@ impl Context {
                 .into_iter()
                 .find_map(|w| Some((w.kernel.as_ref()?.1.clone(), w.call.clone())));
             let (launch, call) = launched.unzip();
-            self.recorder.finding(id, &diagnostic, &calls, launch, call);
+            self.findings
+                .recorder
+                .finding(id, &diagnostic, &calls, launch, call);
         }
     }
 
@@ -408,7 +372,7 @@ impl Context {
         launch: Option<LaunchName>,
     ) {
         let key = Key::Call(rule, title.clone(), stack(&call));
-        let Some(id) = self.known.count(key, 1) else {
+        let Some(id) = self.findings.known.count(key, 1) else {
             return;
         };
         let mut labels = vec![place(&call, "here".to_owned())];
@@ -436,18 +400,20 @@ impl Context {
             launched: None,
             about: report::About::default(),
         };
-        self.recorder
+        self.findings
+            .recorder
             .finding(id, &diagnostic, &calls, launch, Some(call));
     }
 
     /// What was never freed, and errors that nobody asked for.
     pub(crate) fn leaks(&mut self) {
-        if let Some((error, call)) = self.unheard.take() {
+        if let Some((error, call)) = self.findings.unheard.take() {
             let title = format!("a launch failed ({error}), and nobody asked whether it did");
             let help = "after a launch, check `cudaGetLastError()`";
             self.misuse(Rule::UncheckedError, title, call, None, Some(help));
         }
         let left: Vec<_> = self
+            .memory
             .blocks
             .values()
             .filter(|b| {
@@ -484,25 +450,15 @@ impl Context {
 
     /// Writes what kernels printed to the program's standard output.
     pub fn print(&mut self) {
-        if !self.output.is_empty() {
-            crate::output::write(&std::mem::take(&mut self.output));
+        if !self.findings.output.is_empty() {
+            crate::output::write(&std::mem::take(&mut self.findings.output));
         }
     }
 
     /// A call that nothing else follows: for the end of the process.
     pub fn goodbye(&mut self) {
-        self.recorder.write(Record::Totals(self.totals.clone()));
-    }
-}
-
-/// `launch 3 of `kernel` on stream 1`, for the reader.
-pub(crate) fn describe(work: &Work) -> String {
-    match &work.kernel {
-        Some((_, name)) => format!(
-            "launch {} of `{}` on {}",
-            name.number, name.kernel, work.stream
-        ),
-        None if work.stream == "the host" => "the host".to_owned(),
-        None => format!("`{}` on {}", work.call.function, work.stream),
+        self.findings
+            .recorder
+            .write(Record::Totals(self.findings.totals.clone()));
     }
 }

@@ -3,55 +3,17 @@
 //! Work is done when it is issued, unless it waits for others ([`crate::suspended`]), so that streams are idle at most times; what is kept is what the host may rely on: which work it has
 //! waited for ([`crate::timeline`]). Times of events are those at which they were recorded.
 
+use crate::call::Call;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::launch::Work;
-use crate::record::Call;
-use crate::suspended::Awaited;
+use crate::launches::Awaited;
+use crate::memory::Memory;
+use crate::operation::Work;
+pub use crate::streams::{Event, LEGACY_HANDLE, PER_THREAD_HANDLE, Stream, Streams};
 use crate::timeline::{Agent, LEGACY};
 use detect::footprint::Footprint;
 use detect::rules::Rule;
-use std::collections::HashMap;
 use std::time::Instant;
-
-/// `cudaStreamLegacy`
-pub const LEGACY_HANDLE: u64 = 1;
-/// `cudaStreamPerThread`
-pub const PER_THREAD_HANDLE: u64 = 2;
-
-/// A stream.
-#[derive(Clone, Copy, Debug)]
-pub struct Stream {
-    agent: Agent,
-    /// Its number, for the reader.
-    pub number: usize,
-    /// `cudaStreamNonBlocking` and the like.
-    pub flags: u32,
-    /// Its priority.
-    pub priority: i32,
-    /// How the reader is told of one that is the library's own.
-    own: Option<&'static str>,
-}
-
-/// An event.
-#[derive(Clone, Copy, Debug)]
-pub struct Event {
-    /// When it was last recorded.
-    pub recorded: Option<Instant>,
-    /// `cudaEventDisableTiming` and the like.
-    pub flags: u32,
-}
-
-/// All streams and events.
-#[derive(Debug, Default)]
-pub struct Streams {
-    streams: HashMap<u64, Stream>,
-    events: HashMap<u64, Event>,
-    created: usize,
-    ended: HashMap<u64, Call>,
-    /// By stream: those that have branched off from it and are not used at the moment.
-    branches: HashMap<u64, Vec<u64>>,
-}
 
 impl Context {
     /// A new stream.
@@ -60,7 +22,7 @@ impl Context {
         let handle = self.handle();
         self.streams.created += 1;
         let stream = Stream {
-            agent: self.timeline.stream(flags & NON_BLOCKING == 0),
+            agent: self.launches.timeline.stream(flags & NON_BLOCKING == 0),
             number: self.streams.created,
             flags,
             priority,
@@ -74,7 +36,7 @@ impl Context {
     pub fn create_branch(&mut self, name: &'static str) -> u64 {
         let handle = self.handle();
         let stream = Stream {
-            agent: self.timeline.stream(false),
+            agent: self.launches.timeline.stream(false),
             number: 0,
             flags: 1,
             priority: 0,
@@ -102,7 +64,7 @@ impl Context {
     /// Forgets an event that is the library's own.
     pub fn forget_event(&mut self, handle: u64) {
         self.streams.events.remove(&handle);
-        self.timeline.forget_event(handle);
+        self.launches.timeline.forget_event(handle);
     }
 
     /// A stream by its handle; `None` for the default stream.
@@ -116,7 +78,7 @@ impl Context {
             PER_THREAD_HANDLE => {
                 if !self.streams.streams.contains_key(&handle) {
                     let stream = Stream {
-                        agent: self.timeline.stream(true),
+                        agent: self.launches.timeline.stream(true),
                         number: 0,
                         flags: 0,
                         priority: 0,
@@ -153,7 +115,7 @@ impl Context {
 
     /// How the reader knows a stream.
     pub fn stream_name(&self, handle: u64) -> String {
-        if let Some(name) = &self.stream_elsewhere {
+        if let Some(name) = &self.streams.elsewhere {
             return name.clone();
         }
         match self.streams.streams.get(&handle) {
@@ -182,7 +144,7 @@ impl Context {
     pub fn destroy_stream(&mut self, handle: u64, call: Call) -> Result<()> {
         match self.streams.streams.remove(&handle) {
             Some(stream) => {
-                self.timeline.end_stream(stream.agent);
+                self.launches.timeline.end_stream(stream.agent);
                 self.streams.ended.insert(handle, call);
                 Ok(())
             }
@@ -227,7 +189,7 @@ impl Context {
             self.not_there(handle, "an event", call);
             return Err(Error::INVALID_RESOURCE_HANDLE);
         }
-        self.timeline.forget_event(handle);
+        self.launches.timeline.forget_event(handle);
         self.streams.ended.insert(handle, call);
         Ok(())
     }
@@ -235,7 +197,7 @@ impl Context {
     /// Records an event that is [there](Context::event) on a stream that is.
     pub fn record_event(&mut self, event: u64, stream: u64) {
         let agent = self.agent(stream);
-        self.timeline.record(event, agent);
+        self.launches.timeline.record(event, agent);
         if let Some(event) = self.streams.events.get_mut(&event) {
             event.recorded = Some(Instant::now());
         }
@@ -244,7 +206,7 @@ impl Context {
     /// Lets a stream wait for an event.
     pub fn wait_event(&mut self, stream: u64, event: u64) {
         let agent = self.agent(stream);
-        self.timeline.wait(event, agent);
+        self.launches.timeline.wait(event, agent);
     }
 
     /// The host waits for an event.
@@ -254,11 +216,11 @@ impl Context {
     /// A kernel has failed.
     pub fn await_event(&mut self, event: u64) -> Result<()> {
         self.settle(Awaited::Event(event));
-        self.timeline.await_event(event);
-        self.primaries.forget(None);
+        self.launches.timeline.await_event(event);
+        self.launches.primaries.forget(None);
         self.rewatch(false);
         self.print();
-        self.healthy()
+        self.findings.healthy()
     }
 
     /// The host waits for a stream.
@@ -269,11 +231,13 @@ impl Context {
     pub fn synchronize(&mut self, stream: u64) -> Result<()> {
         self.settle(Awaited::Stream(stream));
         let agent = self.agent(stream);
-        self.timeline.synchronize(agent);
-        self.primaries.forget((stream != 0).then_some(stream));
+        self.launches.timeline.synchronize(agent);
+        self.launches
+            .primaries
+            .forget((stream != 0).then_some(stream));
         self.rewatch(false);
         self.print();
-        self.healthy()
+        self.findings.healthy()
     }
 
     /// The host waits for everything.
@@ -283,11 +247,11 @@ impl Context {
     /// A kernel has failed.
     pub fn synchronize_all(&mut self) -> Result<()> {
         self.settle(Awaited::All);
-        self.timeline.synchronize_all();
-        self.primaries.forget(None);
+        self.launches.timeline.synchronize_all();
+        self.launches.primaries.forget(None);
         self.rewatch(false);
         self.print();
-        self.healthy()
+        self.findings.healthy()
     }
 
     /// A copy or a fill, `write` and `read` being what it touches of the device's memory; if it is `synchronous`, the host waits.
@@ -300,10 +264,10 @@ impl Context {
         call: impl FnOnce() -> Call,
     ) {
         let agent = self.agent(stream);
-        self.primaries.forget(Some(stream));
+        self.launches.primaries.forget(Some(stream));
         let concerns = self.is_shared(read) || self.is_shared(write);
-        if self.timeline.has_streams() || concerns && !synchronous {
-            let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));
+        if self.launches.timeline.has_streams() || concerns && !synchronous {
+            let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Memory::range(a, b));
             let footprint = Footprint::of_host(place(read), place(write), 4);
             let work = Work::host(call(), self.stream_name(stream));
             let ticket = self.take_ticket();
@@ -322,7 +286,7 @@ impl Context {
     /// It has not; or a kernel has failed.
     pub fn query(&mut self, awaited: Awaited) -> Result<()> {
         if self.is_unready(awaited) {
-            self.healthy()?;
+            self.findings.healthy()?;
             return Err(Error::NOT_READY);
         }
         match awaited {

@@ -21,137 +21,26 @@
 //!   launch is about to write, without ever calling the library, finds it written already, or waits for ever.
 //! * Several cores: a launch that waits by weak loads, and could be dealt out to several cores, is not put aside.
 
+use crate::call::Call;
 use crate::calls;
-use crate::concurrent_races::Joint;
-use crate::context::Context;
-use crate::launch::{Request, Work};
-use crate::record::{Call, LaunchName};
+use crate::context::{Context, Deferral};
+pub use crate::launches::Awaited;
+use crate::launches::{Deferred, Queued, Running};
 use crate::timeline::{Agent, Ticket};
-use detect::Detectors;
 use simt::memory::GLOBAL_BASE;
 use simt::observer::NullObserver;
-use simt::{Launch, Limits, Others, Stats, Stop, Waiting};
+use simt::{Limits, Others, Stats, Stop};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the host waits for.
-#[derive(Clone, Copy, Debug)]
-pub enum Awaited {
-    /// Everything.
-    All,
-    /// What a stream was given.
-    Stream(u64),
-    /// What an event stands for.
-    Event(u64),
-}
-
-/// All launches that were put aside, and what comes after them.
-#[derive(Default)]
-pub(crate) struct Beside {
-    pub running: Vec<Running>,
-    queue: Vec<Queued>,
-    /// Those that one detector watches.
-    pub joint: Option<Joint>,
-    /// Whether the host has fed one of them, or heard of it: it may have carried an order from one to another.
-    pub by_host: bool,
-    /// Whether somebody is at work here.
-    busy: bool,
-    /// The place of the queued operation that is performed.
-    current: Option<Ticket>,
-    numbers: u64,
-    /// Which launch went on last, while the host waited.
-    last: u64,
-}
-
-impl std::fmt::Debug for Beside {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} aside, {} queued",
-            self.running.len(),
-            self.queue.len()
-        )
-    }
-}
-
-/// A launch that has begun and was put aside.
-pub(crate) struct Running {
-    id: u64,
-    pub request: Request,
-    pub name: LaunchName,
-    pub call: Call,
-    pub how: Launch,
-    pub ticket: Ticket,
-    /// Its state; `None` while it runs.
-    pub waiting: Option<Box<Waiting>>,
-    /// Why it stopped, should it never go on.
-    pub stop: Stop,
-    /// Who watches it.
-    pub detectors: Option<Detectors>,
-    /// Its number among those that one detector watches for races.
-    pub member: Option<usize>,
-}
-
-/// An operation that comes after a launch that was put aside.
-struct Queued {
-    id: u64,
-    ticket: Ticket,
-    call: Call,
-    stream: u64,
-    what: Deferred,
-}
-
-enum Deferred {
-    Device(Box<dyn FnOnce(&mut Context) + Send>),
-    /// A function of the host, which runs without the context; `None` while it runs.
-    Host(Option<Box<dyn FnOnce() + Send>>),
-}
-
 /// Whether functions of the host may be queued.
 static HOST_FUNCTIONS: AtomicBool = AtomicBool::new(false);
-
-impl Running {
-    /// A new one.
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        request: &Request,
-        name: &LaunchName,
-        call: Call,
-        how: &Launch,
-        ticket: Ticket,
-        (stop, waiting): (Stop, Box<Waiting>),
-        (detectors, member): (Option<Detectors>, Option<usize>),
-    ) -> Running {
-        Running {
-            id: 0,
-            request: request.clone(),
-            name: name.clone(),
-            call,
-            how: how.clone(),
-            ticket,
-            waiting: Some(waiting),
-            stop,
-            detectors,
-            member,
-        }
-    }
-
-    /// As others are compared with it.
-    pub fn work(&self) -> Work {
-        Work {
-            kernel: Some((self.request.kernel.clone(), self.name.clone())),
-            call: self.call.clone(),
-            stream: self.name.stream.clone(),
-            lifetime: None,
-        }
-    }
-}
 
 impl Context {
     /// Whether no launch was put aside, and nothing is queued.
     pub fn is_idle(&self) -> bool {
-        self.beside.running.is_empty() && self.beside.queue.is_empty()
+        self.launches.suspended.running.is_empty() && self.launches.suspended.queue.is_empty()
     }
 
     /// Who may write to the memory of a launch that can't be put aside.
@@ -168,26 +57,26 @@ impl Context {
             steps: self.options.steps,
             wall: Some(Duration::from_secs_f64(self.options.launch_seconds)),
             // Launches that are run again are alone; a kernel's own launches run when it has ended.
-            others: match self.is_own() && !self.options.tape && self.depth == 0 {
+            others: match self.is_own() && !self.options.tape && self.launches.depth == 0 {
                 true => Others::InTurn,
                 false => self.others(),
             },
             engine: self.options.engine(),
             memory: self.memory_left(),
-            live: Some(self.live.part()),
+            live: Some(self.launches.live.part()),
         }
     }
 
     /// The place in the order of the operation that is performed, if it was queued.
     pub(crate) fn take_ticket(&mut self) -> Option<Ticket> {
-        self.beside.current.take()
+        self.launches.suspended.current.take()
     }
 
     /// A launch is put aside.
     pub(crate) fn put_aside(&mut self, mut running: Running) {
-        self.beside.numbers += 1;
-        running.id = self.beside.numbers;
-        self.timeline.hold(&running.ticket);
+        self.launches.suspended.numbers += 1;
+        running.id = self.launches.suspended.numbers;
+        self.launches.timeline.hold(&running.ticket);
         self.keep(running);
     }
 
@@ -195,24 +84,31 @@ impl Context {
         let part = running.detectors.as_mut().and_then(|d| d.cut_footprint());
         if let Some(part) = part {
             self.watch(&part);
-            self.timeline.part(&running.ticket, part, running.work());
+            self.launches
+                .timeline
+                .part(&running.ticket, part, running.work());
         }
-        self.beside.running.push(running);
-        self.beside.running.sort_by_key(|r| r.id);
-        self.watch.be_patient();
+        self.launches.suspended.running.push(running);
+        self.launches.suspended.running.sort_by_key(|r| r.id);
+        self.launches.watch.be_patient();
         self.watch_polled();
     }
 
     /// Pages of the arena, by their number, in which a launch that was put aside polls.
     pub(crate) fn polled_pages(&self) -> BTreeSet<u64> {
-        let waiting = self.beside.running.iter().flat_map(|r| &r.waiting);
+        let waiting = self
+            .launches
+            .suspended
+            .running
+            .iter()
+            .flat_map(|r| &r.waiting);
         let polled = waiting.flat_map(|w| w.polled());
         polled.map(|at| at / crate::arena::PAGE).collect()
     }
 
     /// Whether an operation that is issued to a stream now comes after a launch that was put aside and can't go on yet.
     pub fn is_held_up(&mut self, stream: u64) -> bool {
-        if self.is_idle() || self.beside.current.is_some() {
+        if self.is_idle() || self.launches.suspended.current.is_some() {
             return false;
         }
         self.advance();
@@ -225,7 +121,7 @@ impl Context {
             Awaited::Stream(stream) => Some(self.agent(stream)),
             _ => None,
         };
-        let (timeline, beside) = (&mut self.timeline, &self.beside);
+        let (timeline, beside) = (&mut self.launches.timeline, &self.launches.suspended);
         let running = beside.running.iter().map(|r| &r.ticket);
         let mut all = running.chain(beside.queue.iter().map(|q| &q.ticket));
         all.any(|ticket| match awaited {
@@ -234,13 +130,13 @@ impl Context {
         })
     }
 
-    fn queue(&mut self, stream: u64, call: Call, what: Deferred) {
+    fn queue(&mut self, stream: u64, call: Call, what: Deferred<Deferral>) {
         let agent: Agent = self.agent(stream);
-        let ticket = self.timeline.begin(agent);
-        self.timeline.hold(&ticket);
-        self.beside.numbers += 1;
-        self.beside.queue.push(Queued {
-            id: self.beside.numbers,
+        let ticket = self.launches.timeline.begin(agent);
+        self.launches.timeline.hold(&ticket);
+        self.launches.suspended.numbers += 1;
+        self.launches.suspended.queue.push(Queued {
+            id: self.launches.suspended.numbers,
             ticket,
             call,
             stream,
@@ -267,30 +163,30 @@ impl Context {
 
     /// Goes on with launches that were put aside and may go on, and with what is queued, until nothing moves.
     pub fn advance(&mut self) {
-        if self.beside.busy || self.is_idle() || self.depth > 0 {
+        if self.launches.suspended.busy || self.is_idle() || self.launches.depth > 0 {
             return;
         }
-        self.beside.busy = true;
-        while self.sticky.is_none() && (self.go_on() || self.dequeue()) {}
-        self.beside.busy = false;
-        if self.sticky.is_some() {
+        self.launches.suspended.busy = true;
+        while self.findings.sticky.is_none() && (self.go_on() || self.dequeue()) {}
+        self.launches.suspended.busy = false;
+        if self.findings.sticky.is_some() {
             self.abandon();
         }
     }
 
     /// Forgets everything: the context is lost.
     pub(crate) fn abandon(&mut self) {
-        self.beside.running.clear();
-        self.beside.queue.clear();
-        self.beside.joint = None;
-        self.timeline.release_all();
+        self.launches.suspended.running.clear();
+        self.launches.suspended.queue.clear();
+        self.launches.suspended.joint = None;
+        self.launches.timeline.release_all();
     }
 
     /// Goes on with a launch of which something that it polls has changed.
     fn go_on(&mut self) -> bool {
-        let device = &self.device;
+        let device = &self.memory.device;
         let may = |r: &Running| r.waiting.as_ref().is_some_and(|w| w.may_go_on(device));
-        match self.beside.running.iter().position(may) {
+        match self.launches.suspended.running.iter().position(may) {
             Some(at) => {
                 self.resume(at, false);
                 true
@@ -300,8 +196,11 @@ impl Context {
     }
 
     /// The first operation of the queue that may begin and is such a one.
-    fn ready(&self, wanted: impl Fn(&Deferred) -> bool) -> Option<usize> {
-        let (running, queue) = (&self.beside.running, &self.beside.queue);
+    fn ready(&self, wanted: impl Fn(&Deferred<Deferral>) -> bool) -> Option<usize> {
+        let (running, queue) = (
+            &self.launches.suspended.running,
+            &self.launches.suspended.queue,
+        );
         (0..queue.len()).find(|at| {
             let ticket = &queue[*at].ticket;
             let before = queue[..*at].iter().map(|q| &q.ticket);
@@ -315,18 +214,23 @@ impl Context {
         let Some(at) = self.ready(|what| matches!(what, Deferred::Device(_))) else {
             return false;
         };
-        let queued = self.beside.queue.remove(at);
+        let queued = self.launches.suspended.queue.remove(at);
         let ticket = queued.ticket.clone();
-        self.beside.current = Some(queued.ticket);
+        self.launches.suspended.current = Some(queued.ticket);
         if let Deferred::Device(perform) = queued.what {
             calls::as_of(Some(queued.call));
             perform(self);
             calls::as_of(None);
         }
-        self.beside.current = None;
-        let aside = self.beside.running.iter().any(|r| r.ticket == ticket);
+        self.launches.suspended.current = None;
+        let aside = self
+            .launches
+            .suspended
+            .running
+            .iter()
+            .any(|r| r.ticket == ticket);
         if !aside {
-            self.timeline.release(&ticket);
+            self.launches.timeline.release(&ticket);
         }
         true
     }
@@ -334,7 +238,7 @@ impl Context {
     /// A function of the host whose turn has come, and its number and stream.
     fn host_function(&mut self) -> Option<(u64, u64, Box<dyn FnOnce() + Send>)> {
         let at = self.ready(|what| matches!(what, Deferred::Host(Some(_))))?;
-        let queued = &mut self.beside.queue[at];
+        let queued = &mut self.launches.suspended.queue[at];
         let Deferred::Host(function) = &mut queued.what else {
             return None;
         };
@@ -343,28 +247,34 @@ impl Context {
 
     /// It has run.
     fn host_function_ended(&mut self, id: u64) {
-        if let Some(at) = self.beside.queue.iter().position(|q| q.id == id) {
-            let queued = self.beside.queue.remove(at);
-            self.timeline.release(&queued.ticket);
+        if let Some(at) = self
+            .launches
+            .suspended
+            .queue
+            .iter()
+            .position(|q| q.id == id)
+        {
+            let queued = self.launches.suspended.queue.remove(at);
+            self.launches.timeline.release(&queued.ticket);
         }
         self.advance();
     }
 
     /// Goes on with a launch that was put aside.
     fn resume(&mut self, at: usize, prove: bool) {
-        let mut running = self.beside.running.remove(at);
+        let mut running = self.launches.suspended.running.remove(at);
         let Some(waiting) = running.waiting.take() else {
             return;
         };
         // Pages of shared memory change by the host's doing, too.
         let shared = self.polls_shared(&waiting);
-        self.beside.by_host |= shared && waiting.may_go_on(&self.device);
+        self.launches.suspended.by_host |= shared && waiting.may_go_on(&self.memory.device);
         self.enter_joint(&mut running);
         let limits = self.limits();
         self.begins();
         let began = Instant::now();
         let kernel = running.request.kernel.clone();
-        let (program, how, device) = (&kernel.program, &running.how, &mut self.device);
+        let (program, how, device) = (&kernel.program, &running.how, &mut self.memory.device);
         let ended = match &mut running.detectors {
             Some(detectors) => detectors.resume(waiting, device, program, how, &limits, prove),
             None => {
@@ -379,8 +289,8 @@ impl Context {
             self.leave_joint(detectors);
             self.judge_joint();
         }
-        self.spent.running += took;
-        self.totals_of(&kernel).seconds += took.as_secs_f64();
+        self.launches.spent.running += took;
+        self.findings.totals_of(&kernel).seconds += took.as_secs_f64();
         match ended {
             Err((stop, Some(waiting))) => {
                 running.stop = stop;
@@ -397,16 +307,19 @@ impl Context {
     fn ended(&mut self, mut running: Running, ended: Result<Stats, Stop>, waits: Option<String>) {
         let own = running.detectors.take();
         let watched = own.is_some();
-        let before = own.map(|own| std::mem::replace(&mut self.detectors, own));
-        self.timeline.waited(&running.ticket);
+        let before = own.map(|own| std::mem::replace(&mut self.launches.detectors, own));
+        self.launches.timeline.waited(&running.ticket);
         let steps = self.after(&running, watched, ended, waits);
         if let Some(before) = before {
-            self.detectors = before;
+            self.launches.detectors = before;
         }
-        self.totals_of(&running.request.kernel).steps += steps;
-        self.timeline.release(&running.ticket);
-        if self.beside.running.is_empty() {
-            (self.beside.joint, self.beside.by_host) = (None, false);
+        self.findings.totals_of(&running.request.kernel).steps += steps;
+        self.launches.timeline.release(&running.ticket);
+        if self.launches.suspended.running.is_empty() {
+            (
+                self.launches.suspended.joint,
+                self.launches.suspended.by_host,
+            ) = (None, false);
         }
         self.rewatch(false);
     }
@@ -423,42 +336,45 @@ impl Context {
     /// The same for one turn of a launch that was put aside, after which it may not be known.
     fn settles_in_a_turn(&mut self, awaited: Awaited) -> Option<bool> {
         self.advance();
-        if self.sticky.is_some() || self.is_idle() || !self.awaits(awaited) {
+        if self.findings.sticky.is_some() || self.is_idle() || !self.awaits(awaited) {
             return Some(true);
         }
-        let device = &self.device;
+        let device = &self.memory.device;
         let may = |r: &Running| {
             let waiting = r.waiting.as_ref();
             waiting.is_some_and(|w| !w.is_for_ever() || w.may_go_on(device))
         };
         // In turns.
-        let (all, last) = (&self.beside.running, self.beside.last);
+        let (all, last) = (
+            &self.launches.suspended.running,
+            self.launches.suspended.last,
+        );
         let next = all.iter().position(|r| r.id > last && may(r));
         let Some(at) = next.or_else(|| all.iter().position(may)) else {
             return Some(false);
         };
-        self.beside.last = all[at].id;
-        self.beside.busy = true;
+        self.launches.suspended.last = all[at].id;
+        self.launches.suspended.busy = true;
         self.resume(at, true);
-        self.beside.busy = false;
+        self.launches.suspended.busy = false;
         None
     }
 
     /// The host waits. What never ends is a finding.
     pub(crate) fn settle(&mut self, awaited: Awaited) {
-        if self.beside.busy || self.is_idle() || self.settles(awaited) {
+        if self.launches.suspended.busy || self.is_idle() || self.settles(awaited) {
             return;
         }
         let mut hung = Vec::new();
-        for at in (0..self.beside.running.len()).rev() {
-            let running = self.beside.running.remove(at);
+        for at in (0..self.launches.suspended.running.len()).rev() {
+            let running = self.launches.suspended.running.remove(at);
             let own = match awaited {
                 Awaited::All => true,
                 _ => self.is_awaited(awaited, &running.ticket),
             };
             match own {
                 true => hung.push(running),
-                false => self.beside.running.insert(at, running),
+                false => self.launches.suspended.running.insert(at, running),
             }
         }
         let behind = self.behind();
@@ -467,20 +383,21 @@ impl Context {
             let stop = running.stop.clone();
             self.ended(running, Err(stop), Some(note));
         }
-        if self.sticky.is_some() {
+        if self.findings.sticky.is_some() {
             self.abandon();
         } else {
-            self.doubt("a function of the host that a stream comes to could not run in time");
+            self.findings
+                .doubt("a function of the host that a stream comes to could not run in time");
         }
     }
 
     fn is_awaited(&mut self, awaited: Awaited, ticket: &Ticket) -> bool {
         match awaited {
             Awaited::All => true,
-            Awaited::Event(event) => self.timeline.event_awaits(event, ticket),
+            Awaited::Event(event) => self.launches.timeline.event_awaits(event, ticket),
             Awaited::Stream(stream) => {
                 let agent = self.agent(stream);
-                self.timeline.awaits(Some(agent), ticket)
+                self.launches.timeline.awaits(Some(agent), ticket)
             }
         }
     }
@@ -489,7 +406,7 @@ impl Context {
     fn waits_for(&self, running: &Running, behind: Option<&str>) -> String {
         let polled = running.waiting.iter().flat_map(|w| w.polled());
         let mut names: Vec<String> = polled
-            .filter_map(|at| self.block(GLOBAL_BASE + at))
+            .filter_map(|at| self.memory.block(GLOBAL_BASE + at))
             .map(|block| block.label())
             .collect();
         names.sort();
@@ -510,7 +427,7 @@ impl Context {
 
     /// The first operation that is queued, for the reader.
     fn behind(&self) -> Option<String> {
-        let first = self.beside.queue.first()?;
+        let first = self.launches.suspended.queue.first()?;
         let stream = self.stream_name(first.stream);
         let what = match (&first.call.kernel, first.call.function.as_str()) {
             (Some(kernel), _) => format!("`{kernel}`"),

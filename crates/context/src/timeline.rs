@@ -1,21 +1,17 @@
 //! What a running host program has ordered so far: streams, events, and the host's own waiting.
 //!
-//! The order is that of [`session::order`], which knows a whole program beforehand; here calls arrive one at a time. The host and each
-//! stream have a vector clock (Mattern 1989). Operations that the host has waited for are forgotten: whatever comes later is after them.
+//! The order is that of [`session::host_order`]. Operations that the host has waited for are forgotten: whatever comes later is after them.
 
 use detect::footprint::{Conflict, Footprint};
+pub use session::host_order::{Agent, HOST};
+use session::host_order::{HostOrder, Stamp, StreamKind};
 use std::collections::HashMap;
 
-/// The host, or a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Agent(usize);
-
-/// The host itself.
-pub const HOST: Agent = Agent(0);
 /// The legacy default stream.
 pub const LEGACY: Agent = Agent(1);
 
-type Clock = Vec<u32>;
+/// The place of an operation in the order, from when it was issued.
+pub type Ticket = Stamp;
 
 /// Operations that the host has not waited for, of which this many are remembered; then the oldest are forgotten.
 const REMEMBERED: usize = 4096;
@@ -23,11 +19,9 @@ const REMEMBERED: usize = 4096;
 /// The order so far. `T` is what is known of an operation besides.
 #[derive(Debug)]
 pub struct Timeline<T> {
-    /// By agent.
-    clocks: Vec<Clock>,
-    blocking: Vec<bool>,
+    order: HostOrder,
+    /// Places of streams that are gone.
     free: Vec<Agent>,
-    events: HashMap<u64, Clock>,
     past: Vec<Operation<T>>,
     /// Operations that have begun, or could have, and have not ended.
     open: Vec<Ticket>,
@@ -47,27 +41,6 @@ struct Operation<T> {
     watched: bool,
     /// Whether it is a part of an operation that has not ended.
     part: bool,
-}
-
-/// The place of an operation in the order, from when it was issued.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
-    agent: Agent,
-    number: u32,
-    /// What it comes after.
-    clock: Clock,
-}
-
-impl Ticket {
-    /// Whether this operation comes after another one.
-    pub fn is_after(&self, earlier: &Ticket) -> bool {
-        knows(&self.clock, earlier.agent) >= earlier.number
-    }
-}
-
-/// The last operation of an agent that a clock knows of; those of agents that came later have longer clocks.
-fn knows(clock: &Clock, agent: Agent) -> u32 {
-    clock.get(agent.0).copied().unwrap_or(0)
 }
 
 /// An earlier operation that conflicts with a new one.
@@ -101,11 +74,11 @@ pub struct Touched<T> {
 impl<T> Default for Timeline<T> {
     /// The host and the legacy stream.
     fn default() -> Timeline<T> {
+        let mut order = HostOrder::default();
+        order.stream(StreamKind::Legacy);
         Timeline {
-            clocks: vec![vec![0; 2]; 2],
-            blocking: vec![false, false],
+            order,
             free: Vec::new(),
-            events: HashMap::new(),
             past: Vec::new(),
             open: Vec::new(),
             beside: Vec::new(),
@@ -117,51 +90,34 @@ impl<T> Default for Timeline<T> {
 impl<T> Timeline<T> {
     /// A new stream; a blocking one is ordered with the legacy stream.
     pub fn stream(&mut self, blocking: bool) -> Agent {
-        if let Some(agent) = self.free.pop() {
-            self.blocking[agent.0] = blocking;
-            return agent;
+        let kind = match blocking {
+            true => StreamKind::Blocking,
+            false => StreamKind::NonBlocking,
+        };
+        match self.free.pop() {
+            Some(agent) => {
+                self.order.renew(agent, kind);
+                agent
+            }
+            None => self.order.stream(kind),
         }
-        let agent = Agent(self.clocks.len());
-        self.blocking.push(blocking);
-        for clock in &mut self.clocks {
-            clock.push(0);
-        }
-        self.clocks.push(vec![0; agent.0 + 1]);
-        agent
     }
 
     /// A stream is destroyed. Its work goes on; its place is used again once the host has seen the end of it.
     pub fn end_stream(&mut self, agent: Agent) {
-        if self.clocks[HOST.0][agent.0] == self.clocks[agent.0][agent.0] {
+        if self.order.is_done(agent) {
             self.free.push(agent);
         }
     }
 
     /// Whether more than one agent has work that the host has not waited for.
     pub fn has_streams(&self) -> bool {
-        self.clocks.len() > 2
+        self.order.agents() > 2
     }
 
     /// Whether the host has waited for all that a stream was given.
     pub fn is_done(&self, agent: Agent) -> bool {
-        self.clocks[HOST.0][agent.0] == self.clocks[agent.0][agent.0]
-    }
-
-    /// What is issued to an agent comes after what the host knows, and after what the legacy stream's rules imply.
-    fn issue(&mut self, agent: Agent) {
-        let host = self.clocks[HOST.0].clone();
-        join(&mut self.clocks[agent.0], &host);
-        let implied: Vec<usize> = match agent {
-            LEGACY => (2..self.clocks.len())
-                .filter(|a| self.blocking[*a])
-                .collect(),
-            agent if self.blocking[agent.0] => vec![LEGACY.0],
-            _ => Vec::new(),
-        };
-        for other in implied {
-            let other = self.clocks[other].clone();
-            join(&mut self.clocks[agent.0], &other);
-        }
+        self.order.is_done(agent)
     }
 
     /// An operation of an agent: returns what is known of the earlier ones that nothing orders with it and that conflict with it, with
@@ -182,13 +138,7 @@ impl<T> Timeline<T> {
 
     /// An operation of an agent is issued, and ends [later](Timeline::end).
     pub fn begin(&mut self, agent: Agent) -> Ticket {
-        self.issue(agent);
-        self.clocks[agent.0][agent.0] += 1;
-        Ticket {
-            agent,
-            number: self.clocks[agent.0][agent.0],
-            clock: self.clocks[agent.0].clone(),
-        }
+        self.order.operation(agent)
     }
 
     /// Others may run before an operation that has begun ends: what nothing orders with it is kept, even if the host has waited for it.
@@ -208,16 +158,15 @@ impl<T> Timeline<T> {
         match agent {
             None => true,
             Some(agent) => {
-                self.issue(agent);
-                knows(&self.clocks[agent.0], ticket.agent) >= ticket.number
+                self.order.issue(agent);
+                self.order.knows(agent, ticket.agent) >= ticket.number
             }
         }
     }
 
     /// Whether a host that has waited for an event has waited for this operation.
     pub fn event_awaits(&self, event: u64, ticket: &Ticket) -> bool {
-        let clock = self.events.get(&event);
-        clock.is_some_and(|clock| knows(clock, ticket.agent) >= ticket.number)
+        self.order.event_covers(event, ticket)
     }
 
     /// An operation that was [held](Timeline::hold) is about to end: it may have waited for any that ran beside it, and what comes after it may
@@ -228,7 +177,7 @@ impl<T> Timeline<T> {
         let all: Vec<(Agent, u32)> = past.chain(open.map(|t| (t.agent, t.number))).collect();
         for (agent, number) in all {
             let new = (ticket.clone(), agent, number);
-            if knows(&ticket.clock, agent) < number && !self.beside.contains(&new) {
+            if ticket.knows(agent) < number && !self.beside.contains(&new) {
                 self.beside.push(new);
             }
         }
@@ -289,10 +238,10 @@ impl<T> Timeline<T> {
 
     /// Forgets what all that is still to come is after.
     fn forget(&mut self) {
-        let (host, open) = (&self.clocks[HOST.0], &self.open);
+        let (order, open) = (&self.order, &self.open);
         self.past.retain(|p| {
-            let beside = |t: &Ticket| knows(&t.clock, p.agent) < p.number;
-            host[p.agent.0] < p.number || open.iter().any(beside)
+            let beside = |t: &Ticket| t.knows(p.agent) < p.number;
+            order.host_knows(p.agent) < p.number || open.iter().any(beside)
         });
     }
 
@@ -305,7 +254,7 @@ impl<T> Timeline<T> {
         self.forget();
         self.open.retain(|open| open != ticket);
         let own = |p: &&Operation<T>| (p.agent, p.number) == (ticket.agent, ticket.number);
-        let beside = |p: &&Operation<T>| !p.part && knows(&ticket.clock, p.agent) < p.number;
+        let beside = |p: &&Operation<T>| !p.part && ticket.knows(p.agent) < p.number;
         let parts: Vec<&Footprint> = self.past.iter().filter(own).map(|p| &p.footprint).collect();
         let mut found = Vec::new();
         let synchronises = footprint.may_synchronise();
@@ -345,8 +294,11 @@ impl<T> Timeline<T> {
         T: Clone,
     {
         let (mut found, mut maybe, mut waited) = (Vec::new(), Vec::new(), false);
-        let host = self.clocks[HOST.0].clone();
         self.forget();
+        // What the host had waited for before this access.
+        let host: Vec<u32> = (0..self.order.agents())
+            .map(|agent| self.order.host_knows(Agent(agent)))
+            .collect();
         // Of an operation that has not ended, what it did before the host heard of it; the last such part, by agent and number.
         let mut heard_of: HashMap<(Agent, u32), usize> = HashMap::new();
         for (at, p) in self.past.iter_mut().enumerate() {
@@ -357,8 +309,7 @@ impl<T> Timeline<T> {
             let (mut conflicts, _) = footprint.conflicts(&p.footprint);
             // The host has waited for an operation that may have waited for this one.
             let met = self.beside.iter().any(|(waited, agent, number)| {
-                (p.agent, p.number) == (*agent, *number)
-                    && knows(&host, waited.agent) >= waited.number
+                (p.agent, p.number) == (*agent, *number) && host[waited.agent.0] >= waited.number
             });
             if met && !conflicts.is_empty() {
                 (conflicts, p.watched) = (Vec::new(), false);
@@ -373,8 +324,7 @@ impl<T> Timeline<T> {
                 if p.part {
                     heard_of.insert((p.agent, p.number), at);
                 } else {
-                    let known = &mut self.clocks[HOST.0][p.agent.0];
-                    *known = (*known).max(p.number);
+                    self.order.host_heard(p.agent, p.number);
                 }
             }
             conflicts.retain(|c| !c.second.reaches_host());
@@ -396,57 +346,43 @@ impl<T> Timeline<T> {
 
     /// What the operations did to memory that the host has not waited for.
     pub fn unfinished(&self) -> impl Iterator<Item = &Footprint> {
-        let host = &self.clocks[HOST.0];
-        let unfinished = |p: &&Operation<T>| p.watched && host[p.agent.0] < p.number;
+        let order = &self.order;
+        let unfinished = |p: &&Operation<T>| p.watched && order.host_knows(p.agent) < p.number;
         self.past.iter().filter(unfinished).map(|p| &p.footprint)
     }
 
     /// `cudaEventRecord`: the event stands for what the stream was given so far.
     pub fn record(&mut self, event: u64, agent: Agent) {
-        self.issue(agent);
-        self.events.insert(event, self.clocks[agent.0].clone());
+        self.order.record(event, agent);
     }
 
     /// `cudaStreamWaitEvent`; an event that was never recorded is no reason to wait.
     pub fn wait(&mut self, event: u64, agent: Agent) {
-        self.issue(agent);
-        if let Some(clock) = self.events.get(&event).cloned() {
-            join(&mut self.clocks[agent.0], &clock);
-        }
+        self.order.wait(event, agent);
     }
 
     /// The host waits for an event (`cudaEventSynchronize`, or `cudaEventQuery` that says it is done).
     pub fn await_event(&mut self, event: u64) {
-        if let Some(clock) = self.events.get(&event).cloned() {
-            join(&mut self.clocks[HOST.0], &clock);
-        }
+        self.order.wait(event, HOST);
     }
 
     /// An event is destroyed.
     pub fn forget_event(&mut self, event: u64) {
-        self.events.remove(&event);
+        self.order.forget_event(event);
     }
 
-    /// `cudaStreamSynchronize`: the host waits for a stream.
+    /// `cudaStreamSynchronize`: the host waits for a stream, and for what the legacy stream's rules put before its next operation.
     pub fn synchronize(&mut self, agent: Agent) {
-        self.issue(agent);
-        let clock = self.clocks[agent.0].clone();
-        join(&mut self.clocks[HOST.0], &clock);
+        self.order.issue(agent);
+        self.order.synchronize(agent);
     }
 
     /// `cudaDeviceSynchronize`: the host waits for everything.
     pub fn synchronize_all(&mut self) {
-        for agent in 1..self.clocks.len() {
-            let clock = self.clocks[agent].clone();
-            join(&mut self.clocks[HOST.0], &clock);
+        for agent in 1..self.order.agents() {
+            self.order.synchronize(Agent(agent));
         }
         self.forget();
-    }
-}
-
-fn join(into: &mut Clock, from: &Clock) {
-    for (a, b) in into.iter_mut().zip(from) {
-        *a = (*a).max(*b);
     }
 }
 

@@ -2,8 +2,7 @@
 //! behind; and for operations that nothing orders, the two of them.
 
 use crate::context::Context;
-use crate::explore::MOST;
-use crate::launch::{Request, Work};
+use crate::operation::{Request, Work};
 use detect::finding::{Action, Finding};
 use detect::footprint::AccessRecord;
 use report::Diagnostic;
@@ -14,6 +13,9 @@ use simt::snapshot::Image;
 use simt::{Launch, Limits, ScheduleSpec};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Allocated bytes of the device up to which launches are explored; they are copied twice.
+pub(crate) const MOST: u64 = 1 << 30;
 
 /// Seconds that such a run may take: it is slower than the one that showed the finding.
 const LONGEST: f64 = 60.0;
@@ -49,7 +51,9 @@ impl Context {
     /// A copy of the memory before a launch, if findings of it are to get a trace and there is not too much memory.
     pub(crate) fn before(&self, watched: bool) -> Option<Arc<Image>> {
         let wanted = watched && self.options.traces && !self.options.tape;
-        wanted.then(|| self.device.image(MOST))?.map(Arc::new)
+        wanted
+            .then(|| self.memory.device.image(MOST))?
+            .map(Arc::new)
     }
 
     /// What happened around findings of one run; all `None` where it is not asked for.
@@ -63,7 +67,7 @@ impl Context {
         let Some(again) = shown.again.filter(|_| !findings.is_empty()) else {
             return nothing();
         };
-        let Some(left) = self.device.image(MOST) else {
+        let Some(left) = self.memory.device.image(MOST) else {
             return nothing();
         };
         let program = &request.kernel.program;
@@ -79,18 +83,18 @@ impl Context {
             ..Limits::default()
         };
         let schedule = shown.schedule.unwrap_or(&ScheduleSpec::Lockstep);
-        self.device.put_back(&again.memory);
+        self.memory.device.put_back(&again.memory);
         // A run that does not come to its end has shown what happened until then.
         let _ = simt::watch(
-            &mut self.device,
+            &mut self.memory.device,
             program,
             &again.how,
             schedule,
             &limits,
             &mut tracer,
         );
-        self.device.take_children();
-        self.device.put_back(&left);
+        self.memory.device.take_children();
+        self.memory.device.put_back(&left);
         tracer.traces()
     }
 

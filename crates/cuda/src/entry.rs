@@ -57,7 +57,7 @@ pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
         Ok(Err(error)) => error.0,
         Err(_) => {
             if let Some(mut context) = context::existing() {
-                context.doubt(&format!(
+                context.findings.doubt(&format!(
                     "an error inside racetrap, in `{name}`: please report it"
                 ));
             }
@@ -69,7 +69,7 @@ pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
 /// A function that is not there was called.
 pub fn missing(name: &'static str) -> u32 {
     enter(name, |context, _| {
-        context.missing(name);
+        context.findings.missing(name);
         Err(Error::NOT_SUPPORTED)
     })
 }
@@ -122,6 +122,17 @@ pub unsafe fn text(text: *const std::os::raw::c_char) -> Option<String> {
     // SAFETY: by the function's own condition.
     let text = unsafe { std::ffi::CStr::from_ptr(text) };
     Some(text.to_string_lossy().into_owned())
+}
+
+/// Writes down the sums so far, for a process that watches itself.
+#[unsafe(no_mangle)]
+// SAFETY: no public name of CUDA, nor of anybody else.
+pub extern "C" fn racetrap_tell() {
+    let _ = catch_unwind(|| {
+        if let Some(mut context) = context::existing() {
+            context.findings.tell(true);
+        }
+    });
 }
 
 /// The program ends: what is left behind is told, after all its own destructors.

@@ -12,6 +12,7 @@ mod graph_change;
 mod graph_launch;
 mod graph_node;
 mod graph_params;
+mod headers;
 mod launch;
 mod memory;
 mod properties;
@@ -21,11 +22,12 @@ mod stream;
 mod symbol;
 mod texture;
 mod texture_reference;
+mod transfers;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
     array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
     graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, properties::*,
-    register::*, release::*, stream::*, symbol::*, texture::*, texture_reference::*,
+    register::*, release::*, stream::*, symbol::*, texture::*, texture_reference::*, transfers::*,
 };

@@ -1,7 +1,7 @@
 //! Memory that an asynchronous copy is about to read or write: `async-copy-hazard`.
 //!
-//! A copy is performed as if by a thread of its own, which begins when its thread executes `cp.async` and ends when that thread has waited
-//! for it (PTX ISA, "Asynchronous operations", "cp.async"). An access is ordered with it if it happens before the beginning, or after the
+//! A copy is performed as if by a thread of its own, which begins when its thread executes `cp.async` or `cp.async.bulk` and ends when that
+//! thread has waited for it (PTX ISA, "Asynchronous operations", "cp.async", "cp.async.bulk"). An access is ordered with it if it happens before the beginning, or after the
 //! end. What comes in between, in the order of the run, is neither, whoever makes it: the copy's own thread, another one, or another copy.
 //! So the memory is marked for that time, and whoever touches its destination, or writes its source, is a finding.
 //!
@@ -29,6 +29,7 @@ use std::collections::{HashMap, VecDeque};
 /// What the lanes of a copy do to one space.
 #[derive(Clone, Debug)]
 struct Part {
+    space: Space,
     mask: Mask,
     address: [u64; LANES],
     bytes: u64,
@@ -37,6 +38,7 @@ struct Part {
 impl Part {
     fn of(access: &Access<'_>) -> Part {
         Part {
+            space: access.space,
             mask: access.mask,
             address: *access.address,
             bytes: u64::from(access.bytes()),
@@ -70,26 +72,62 @@ struct Pending {
     who: WarpRef,
     site: Site,
     reads: Vec<Part>,
-    writes: Part,
+    writes: Vec<Part>,
     /// When it began.
     stamp: Stamp,
-    /// Bounds of what it reads.
+    /// Bounds of what it reads and of what it writes in global memory.
     source: (u64, u64),
+    target: (u64, u64),
     /// Lanes that have waited for it.
     over: Mask,
     /// Lanes whose memory was touched in between.
     touched: Mask,
 }
 
+impl Pending {
+    /// All its lanes.
+    fn lanes(&self) -> Mask {
+        let parts = self.reads.iter().chain(&self.writes);
+        parts.fold(0, |mask, part| mask | part.mask)
+    }
+
+    /// What conflicts with an access to a space, and whether the copy reads there.
+    fn conflicting(&self, space: Space, writes: bool) -> impl Iterator<Item = (&Part, bool)> {
+        let reads = self.reads.iter().filter(move |_| writes);
+        let reads = reads.map(|part| (part, true));
+        let parts = self.writes.iter().map(|part| (part, false)).chain(reads);
+        parts.filter(move |(part, _)| part.space == space)
+    }
+
+    /// What of shared memory it touches, the lanes left out that are over.
+    fn shared(&self) -> impl Iterator<Item = (u64, u64)> {
+        let parts = self.writes.iter().chain(&self.reads);
+        let shared = parts.filter(|part| part.space == Space::Shared);
+        shared.flat_map(|part| {
+            let places = lanes(part.mask & !self.over).map(|l| part.address[l as usize]);
+            places.map(|at| (at, part.bytes))
+        })
+    }
+}
+
+/// Bounds of what parts touch in global memory.
+fn bounds(parts: &[Part]) -> (u64, u64) {
+    let global = parts.iter().filter(|part| part.space == Space::Global);
+    let places = global.flat_map(|p| lanes(p.mask).map(|l| (p.address[l as usize], p.bytes)));
+    places.fold((u64::MAX, 0), |(low, high), (at, bytes)| {
+        (low.min(at), high.max(at + bytes))
+    })
+}
+
 /// What a block has begun.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     /// By warp, the oldest first.
     warps: Vec<VecDeque<Pending>>,
     count: usize,
     /// Those that have arrived at an mbarrier, the oldest first.
     arrived: Vec<Arrived>,
-    /// A bit for each word of shared memory that a copy is to write.
+    /// A bit for each word of shared memory that a copy is to read or to write.
     marks: Vec<u64>,
 }
 
@@ -112,15 +150,10 @@ impl Block {
     fn mark_anew(&mut self) {
         self.arrived.retain(|a| !a.is_empty());
         self.marks.clear();
-        let pending = self.warps.iter().flatten().map(|c| (&c.writes, c.over));
-        let arrived = self.arrived.iter().map(|a| (&a.copy.writes, 0));
-        let places: Vec<(u64, u64)> = pending
-            .chain(arrived)
-            .flat_map(|(part, over)| {
-                let places = lanes(part.mask & !over).map(|l| part.address[l as usize]);
-                places.map(|at| (at, part.bytes))
-            })
-            .collect();
+        let pending = self.warps.iter().flatten();
+        let arrived = self.arrived.iter().map(|a| &a.copy);
+        let all = pending.chain(arrived);
+        let places: Vec<(u64, u64)> = all.flat_map(Pending::shared).collect();
         for (at, bytes) in places {
             self.mark(at, bytes, true);
         }
@@ -128,18 +161,23 @@ impl Block {
 
     /// A copy begins: what arrived at the same places before is its business from now on.
     fn replaced_by(&mut self, write: &Access<'_>) {
+        if write.space != Space::Shared {
+            return;
+        }
         let bytes = u64::from(write.bytes());
         let new: Vec<u64> = lanes(write.mask)
             .map(|l| write.address[l as usize])
             .collect();
         let mut gone = false;
         for arrived in &mut self.arrived {
-            let part = &mut arrived.copy.writes;
-            for lane in lanes(part.mask) {
-                let at = part.address[lane as usize];
-                if new.iter().any(|n| *n <= at && at + part.bytes <= n + bytes) {
-                    part.mask &= !(1 << lane);
-                    gone = true;
+            let parts = arrived.copy.writes.iter_mut();
+            for part in parts.filter(|part| part.space == Space::Shared) {
+                for lane in lanes(part.mask) {
+                    let at = part.address[lane as usize];
+                    if new.iter().any(|n| *n <= at && at + part.bytes <= n + bytes) {
+                        part.mask &= !(1 << lane);
+                        gone = true;
+                    }
                 }
             }
         }
@@ -169,11 +207,13 @@ impl Block {
 }
 
 /// Who has begun what in this launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
     launch: u32,
     blocks: HashMap<BlockId, Block>,
+    /// Whether any copy has written global memory.
+    stores: bool,
     /// What the copy that ends touches no more, for the accesses that follow its end.
     ending: Mask,
 }
@@ -197,39 +237,40 @@ impl Detector {
 
     /// See [`simt::observer::Events::copy_begins`].
     pub fn begins(&mut self, copy: &AsyncCopy<'_>, races: &mut race::Detector) {
-        let write = &copy.write;
+        let Some(write) = copy.writes.first() else {
+            return;
+        };
         // Two copies to one place are not ordered with each other either (PTX ISA, "cp.async").
-        self.look(write, races);
+        copy.writes.iter().for_each(|write| self.look(write, races));
         copy.reads.iter().for_each(|read| self.look(read, races));
         let block = self.blocks.entry(write.who.block).or_default();
-        block.replaced_by(write);
-        for lane in lanes(write.mask) {
-            let at = write.address[lane as usize];
-            block.mark(at, u64::from(write.bytes()), true);
-        }
-        let reads: Vec<Part> = copy.reads.iter().map(Part::of).collect();
-        let starts = reads
+        copy.writes
             .iter()
-            .flat_map(|r| lanes(r.mask).map(|l| (r.address[l as usize], r.bytes)));
-        let source = starts.fold((u64::MAX, 0), |(low, high), (at, bytes)| {
-            (low.min(at), high.max(at + bytes))
-        });
+            .for_each(|write| block.replaced_by(write));
+        self.stores |= write.space == Space::Global;
+        let reads: Vec<Part> = copy.reads.iter().map(Part::of).collect();
+        let writes: Vec<Part> = copy.writes.iter().map(Part::of).collect();
         let warp = write.who.warp.0 as usize;
         if block.warps.len() <= warp {
             block.warps.resize_with(warp + 1, VecDeque::new);
         }
-        block.count += 1;
-        block.warps[warp].push_back(Pending {
+        let pending = Pending {
             number: copy.number,
             who: write.who,
             site: write.site,
-            reads,
-            writes: Part::of(write),
             stamp: races.now(write.who),
-            source,
+            source: bounds(&reads),
+            target: bounds(&writes),
+            reads,
+            writes,
             over: 0,
             touched: 0,
-        });
+        };
+        for (at, bytes) in pending.shared() {
+            block.mark(at, bytes, true);
+        }
+        block.count += 1;
+        block.warps[warp].push_back(pending);
     }
 
     /// See [`simt::observer::Events::copy_ends`].
@@ -251,16 +292,36 @@ impl Detector {
         let copy = &mut warp[at];
         copy.over |= mask;
         self.ending = copy.touched;
-        let ended: Vec<u64> = lanes(mask & copy.writes.mask)
-            .map(|l| copy.writes.address[l as usize])
-            .collect();
-        let bytes = copy.writes.bytes;
-        if copy.writes.mask & !copy.over == 0 {
+        // Several copies may read one place.
+        let shares = copy.reads.iter().any(|part| part.space == Space::Shared);
+        let ended: Vec<(u64, u64)> = match &copy.writes[..] {
+            [only] if only.space == Space::Shared => lanes(mask & only.mask)
+                .map(|l| (only.address[l as usize], only.bytes))
+                .collect(),
+            _ => Vec::new(),
+        };
+        if copy.lanes() & !copy.over == 0 {
             warp.remove(at);
             block.count -= 1;
         }
-        for address in ended {
+        if shares || ended.is_empty() {
+            return block.mark_anew();
+        }
+        for (address, bytes) in ended {
             block.mark(address, bytes, false);
+        }
+    }
+
+    /// See [`simt::observer::Events::copy_reads_end`].
+    pub fn reads_end(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        let Some(block) = self.blocks.get_mut(&who.block) else {
+            return;
+        };
+        let warp = block.warps.get_mut(who.warp.0 as usize);
+        let copy = warp.and_then(|warp| warp.iter_mut().find(|c| c.number == number));
+        if let Some(copy) = copy {
+            copy.reads.iter_mut().for_each(|part| part.mask &= !mask);
+            block.mark_anew();
         }
     }
 
@@ -282,11 +343,11 @@ impl Detector {
         copy.over |= mask;
         let arrived = Pending {
             reads: copy.reads.iter().map(|r| r.clone().only(left)).collect(),
-            writes: copy.writes.clone().only(left),
+            writes: copy.writes.iter().map(|w| w.clone().only(left)).collect(),
             over: 0,
             ..copy.clone()
         };
-        if copy.writes.mask & !copy.over == 0 {
+        if copy.lanes() & !copy.over == 0 {
             warp.remove(at);
             block.count -= 1;
         }
@@ -378,9 +439,10 @@ impl Detector {
                         let arrived = b.arrived.iter().map(|a| &a.copy);
                         b.warps.iter().flatten().chain(arrived)
                     };
-                    b.is_busy() && copies().any(|c| c.source.0 < to && from < c.source.1)
+                    let near = |(low, high): (u64, u64)| low < to && from < high;
+                    b.is_busy() && copies().any(|c| writes && near(c.source) || near(c.target))
                 };
-                writes && self.blocks.values().any(pending)
+                (writes || self.stores) && self.blocks.values().any(pending)
             }
             _ => false,
         }
@@ -430,33 +492,27 @@ impl Detector {
         races: &mut race::Detector,
     ) {
         let shared = access.space == Space::Shared;
+        let writes = !matches!(access.kind, AccessKind::Read);
         let mut guilty = Vec::new();
         let blocks = self.blocks.iter_mut();
         for (_, block) in blocks.filter(|(id, _)| !shared || **id == access.who.block) {
             for arrived in &block.arrived {
                 let copy = &arrived.copy;
-                let parts = match shared {
-                    true => std::slice::from_ref(&copy.writes),
-                    false => &copy.reads[..],
-                };
-                for part in parts {
+                for (part, reads) in copy.conflicting(access.space, writes) {
                     for other in part.touching(0, from, to) {
                         let me = (access.who, lane);
                         if races.is_after(me, (copy.who, other), arrived.stamp)
                             && !arrived.is_complete_for(other, me, races)
                         {
                             let at = part.address[other as usize].max(from);
-                            guilty.push((copy.site, copy.who, other as usize, at));
+                            guilty.push((copy.site, copy.who, other as usize, at, reads));
                         }
                     }
                 }
             }
             for copy in block.warps.iter_mut().flatten() {
-                let parts = match shared {
-                    true => std::slice::from_ref(&copy.writes),
-                    false => &copy.reads[..],
-                };
-                for part in parts {
+                let mut touched = 0;
+                for (part, reads) in copy.conflicting(access.space, writes) {
                     if let Some(other) = part.touches(copy.over, from, to) {
                         let theirs = (copy.who, other as u32);
                         if access.who != copy.who
@@ -464,17 +520,23 @@ impl Detector {
                         {
                             continue;
                         }
-                        copy.touched |= 1 << other;
+                        touched |= 1 << other;
                         let at = part.address[other].max(from);
-                        guilty.push((copy.site, copy.who, other, at));
+                        guilty.push((copy.site, copy.who, other, at, reads));
                     }
                 }
+                copy.touched |= touched;
             }
         }
         // The order of blocks in the table is nobody's business.
-        guilty.sort_by_key(|(site, who, other, _)| (*site, who.block.0, who.warp.0, *other));
-        for (site, who, other, at) in guilty {
-            self.report(access, lane as usize, (site, who, other), at);
+        guilty.sort_by_key(|(site, who, other, ..)| (*site, who.block.0, who.warp.0, *other));
+        for (site, who, other, at, reads) in guilty {
+            let here = access.asynchronous && !writes;
+            let detail = match here || reads {
+                true => Detail::CopyReads([here, reads]),
+                false => Detail::None,
+            };
+            self.report(access, lane as usize, (site, who, other), at, detail);
         }
     }
 
@@ -484,6 +546,7 @@ impl Detector {
         lane: usize,
         (site, who, other): (Site, WarpRef, usize),
         at: u64,
+        detail: Detail,
     ) {
         let rule = Rule::AsyncCopyHazard;
         if self.findings.count_again(rule, access.site, site).is_some() {
@@ -512,7 +575,7 @@ impl Detector {
                 bytes: access.element,
                 mapped: true,
             }),
-            detail: Detail::None,
+            detail,
             count: 1,
             stale_loads: Vec::new(),
         });

@@ -1,17 +1,17 @@
 //! Barriers that not everybody comes to, `divergent-barrier` and `barrier-after-exit`, and those that
-//! there can't be, `invalid-barrier`.
+//! there can't be, `invalid-barrier`; mbarriers that are told what they may not be, `mbarrier-misuse`.
 //!
 //! Whether threads come to the same barrier is decided where they meet
 //! ([`Misuse`]); here it becomes a finding. Blind spot: a barrier with a thread count can
 //! be used from different places on purpose, so only convergence is judged for it.
 
-use crate::finding::{Action, Detail, End, Finding, Findings};
+use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::*;
-use simt::observer::{Elsewhere, Misuse, Party};
+use simt::observer::{Elsewhere, Misuse, Party, Space};
 
 /// Turns misuse of block barriers into findings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
 }
@@ -57,6 +57,10 @@ impl Detector {
             Misuse::BarrierAfterExit { waiting, exited } => {
                 (Rule::BarrierAfterExit, &waiting[..], exited, Action::Exit)
             }
+            Misuse::Mbarrier { here, .. } => {
+                let here = std::slice::from_ref(here);
+                (Rule::MbarrierMisuse, here, &[], Action::Atomic)
+            }
             Misuse::InvalidBarrier { here, .. } => {
                 let here = std::slice::from_ref(here);
                 (Rule::InvalidBarrier, here, &[], Action::Wait)
@@ -65,6 +69,7 @@ impl Detector {
         };
         let detail = match misuse {
             Misuse::InvalidBarrier { fault, .. } => Detail::Barrier(*fault),
+            Misuse::Mbarrier { fault, .. } => Detail::Mbarrier(*fault),
             Misuse::DivergentBarrier {
                 how: Elsewhere::AtAnotherCount,
                 ..
@@ -75,14 +80,26 @@ impl Detector {
             } => Detail::Exited,
             _ => Detail::None,
         };
+        let (place, here) = match misuse {
+            Misuse::Mbarrier { object, .. } => {
+                let place = Place {
+                    space: Space::Shared,
+                    address: *object,
+                    bytes: 8,
+                    mapped: true,
+                };
+                (Some(place), Action::Atomic)
+            }
+            _ => (None, Action::Wait),
+        };
         let ends = [
-            end(waiting, launch, block, Action::Wait),
+            end(waiting, launch, block, here),
             end(others, launch, block, action),
         ];
         self.findings.add(Finding {
             rule,
             ends: ends.into_iter().flatten().collect(),
-            place: None,
+            place,
             detail,
             count: 1,
             stale_loads: Vec::new(),

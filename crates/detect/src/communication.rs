@@ -78,7 +78,7 @@ pub struct Log {
 }
 
 /// Writes a log.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     log: Log,
     /// Of each thread, its accesses so far, by block.

@@ -14,7 +14,7 @@ use simt::observer::{Access, BlockBarrier, LaunchShape, Space, WarpRef};
 use std::collections::HashMap;
 
 /// Watches one launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Watch {
     early: Recorder,
     all: Recorder,
@@ -22,7 +22,7 @@ pub struct Watch {
 }
 
 /// Who of a block has waited.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     /// By warp.
     waited: HashMap<WarpId, Mask>,

@@ -169,6 +169,10 @@ pub enum Detail {
     },
     /// What is wrong with a barrier's operands.
     Barrier(BarrierFault),
+    /// Which of the two ends is an asynchronous copy that reads the memory; other copies write it.
+    CopyReads([bool; 2]),
+    /// What is wrong with the use of an mbarrier.
+    Mbarrier(simt::mbarrier::Fault),
     /// What is wrong with a texture, or with a surface.
     Image {
         /// What.

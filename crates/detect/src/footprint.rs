@@ -73,7 +73,7 @@ impl AccessRecord {
 }
 
 /// What one operation did to global memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Footprint {
     /// In the order of their addresses, none overlapping another one.
     parts: Vec<Part>,
@@ -94,14 +94,14 @@ struct Class {
 }
 
 /// Bytes and who touched them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     start: u64,
     end: u64,
     who: Who,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Who {
     /// A copy or the host, all of them alike.
     Host(AccessRecord),

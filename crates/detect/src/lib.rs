@@ -19,6 +19,7 @@ pub mod footprint;
 pub mod memory;
 pub mod non_coherent;
 pub mod perf;
+pub mod proxy;
 pub mod race;
 pub mod reference;
 pub mod rules;
@@ -40,7 +41,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// All detectors.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detectors {
     races: race::Detector,
     barriers: barrier::Detector,
@@ -51,7 +52,9 @@ pub struct Detectors {
     non_coherent: Option<Box<non_coherent::Detector>>,
     /// Where the program has such copies.
     copies: Option<Box<async_copy::Detector>>,
-    /// Findings of these two in earlier launches.
+    /// Where it has operations of the async proxy.
+    proxies: Option<Box<proxy::Detector>>,
+    /// Findings of these in earlier launches.
     stale: Findings,
     launch: u32,
     perf: Option<Box<perf::Perf>>,
@@ -185,6 +188,9 @@ impl Detectors {
         if let Some(copies) = &mut self.copies {
             all.merge(copies.take_findings());
         }
+        if let Some(proxies) = &mut self.proxies {
+            all.merge(proxies.take_findings());
+        }
         all
     }
 
@@ -202,6 +208,7 @@ impl Observer for Detectors {
             races: self.races.fork(),
             non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
             copies: self.copies.as_ref().map(|c| Box::new(c.fork())),
+            proxies: self.proxies.as_ref().map(|p| Box::new(p.fork())),
             launch: self.launch,
             unwritten: self.unwritten.clone(),
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
@@ -218,7 +225,8 @@ impl Observer for Detectors {
             && self.memory.is_clean()
             && self.shuffles.is_clean()
             && self.non_coherent.as_ref().is_none_or(|n| n.is_clean())
-            && self.copies.as_ref().is_none_or(|c| c.is_clean());
+            && self.copies.as_ref().is_none_or(|c| c.is_clean())
+            && self.proxies.as_ref().is_none_or(|p| p.is_clean());
         !clean
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
@@ -258,6 +266,38 @@ impl Observer for Detectors {
             self.stale.merge(fork.all_findings());
             self.stale_loads.append(&mut fork.stale_loads);
         }
+    }
+    fn twin(&self) -> Option<Detectors> {
+        Some(self.clone())
+    }
+    fn difference(&mut self, mut twin: Detectors) -> Option<String> {
+        let (own, other) = (self.told(), twin.told());
+        let mut both = own.into_iter().zip(other);
+        let ((what, fast), (_, plain)) = both.find(|(a, b)| a != b)?;
+        Some(format!("{what}: fast: {fast}, plain: {plain}"))
+    }
+}
+
+impl Detectors {
+    /// All that can be asked of a launch that has ended, to be compared; nothing of it is taken.
+    fn told(&mut self) -> Vec<(&'static str, String)> {
+        let found = self.all_findings();
+        self.stale.merge(found.clone());
+        let perf = self.perf.clone().map(|mut perf| perf.take_findings());
+        let communication = self.communication.clone().map(|c| c.finish());
+        let footprint = self.footprint.clone().map(|f| f.finish());
+        let dependency = self.dependency.clone().map(|d| d.finish());
+        vec![
+            ("findings", format!("{:#?}", found.into_sorted())),
+            ("stale loads", format!("{:?}", self.stale_loads)),
+            ("coverage", format!("{:?}", self.coverage)),
+            ("order", format!("{:?}", self.order_sources())),
+            ("performance", format!("{perf:#?}")),
+            ("counts", format!("{:?}", self.counter)),
+            ("footprint", format!("{footprint:?}")),
+            ("before it waited", format!("{dependency:?}")),
+            ("communication", format!("{communication:?}")),
+        ]
     }
 }
 
@@ -348,6 +388,9 @@ impl Detectors {
             });
         } else {
             copies.access(access, &mut self.races);
+            if let Some(proxies) = &mut self.proxies {
+                proxies.access(access, &mut self.races);
+            }
             self.races.access(access);
         }
     }
@@ -377,6 +420,9 @@ impl Events for Detectors {
         self.copies = shape
             .async_copies
             .then(|| Box::new(async_copy::Detector::new(shape)));
+        self.proxies = shape
+            .async_proxy
+            .then(|| Box::new(proxy::Detector::new(shape)));
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
         }
@@ -398,6 +444,9 @@ impl Events for Detectors {
         if let Some(mut copies) = self.copies.take() {
             self.stale.merge(copies.take_findings());
         }
+        if let Some(mut proxies) = self.proxies.take() {
+            self.stale.merge(proxies.take_findings());
+        }
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);
@@ -406,6 +455,9 @@ impl Events for Detectors {
         self.races.block_ends(block);
         if let Some(copies) = &mut self.copies {
             copies.block_ends(block);
+        }
+        if let Some(proxies) = &mut self.proxies {
+            proxies.block_ends(block);
         }
     }
     #[inline]
@@ -441,6 +493,7 @@ impl Events for Detectors {
         };
         let alone = self.non_coherent.is_none()
             && !self.copies.as_ref().is_some_and(|c| copied(c))
+            && !(self.proxies.is_some() && access.write)
             && self.perf.is_none()
             && self.counter.is_none()
             && self.dependency.is_none()
@@ -494,13 +547,26 @@ impl Events for Detectors {
         if let Some(copies) = &mut self.copies {
             copies.begins(copy, &mut self.races);
         }
+        if let Some(proxies) = &mut self.proxies {
+            proxies.begins(copy, &mut self.races);
+        }
         // What comes before it has to be ordered with its beginning.
-        copy.reads.iter().for_each(|read| self.races.access(read));
-        self.races.access(&copy.write);
+        let accesses = copy.reads.iter().chain(copy.writes);
+        accesses.for_each(|access| access.split(|piece| self.races.access(piece)));
+    }
+    fn copy_reads_end(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        if let Some(copies) = &mut self.copies {
+            copies.reads_end(who, number, mask);
+        }
     }
     fn copy_ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
         if let Some(copies) = &mut self.copies {
             copies.ends(who, number, mask, &mut self.races);
+        }
+    }
+    fn proxy_fence(&mut self, _: Site, who: WarpRef, mask: Mask) {
+        if let Some(proxies) = &mut self.proxies {
+            proxies.fence(who, mask, &mut self.races);
         }
     }
     fn copy_arrives(&mut self, who: WarpRef, number: u64, mask: Mask) {
@@ -551,6 +617,9 @@ impl Events for Detectors {
         self.races.block_barrier(barrier);
         if let Some(copies) = &mut self.copies {
             copies.block_barrier(barrier);
+        }
+        if let Some(proxies) = &mut self.proxies {
+            proxies.block_barrier(barrier);
         }
         if let Some(dependency) = &mut self.dependency {
             dependency.block_barrier(barrier);

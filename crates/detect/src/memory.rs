@@ -16,7 +16,7 @@ use simt::observer::{FaultKind, MemoryFault, Space};
 const ADDRESSES: u64 = 1 << 48;
 
 /// Turns memory faults into findings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
 }

@@ -30,7 +30,7 @@ struct Writer {
 type Page = Box<[Option<Writer>]>;
 
 /// Who has written which global memory in this launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
     launch: u32,

@@ -109,7 +109,7 @@ use sync::LocationFences;
 use weak_access::WeakAccesses as _;
 
 /// The race detector.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     launch: Shape,
     residents: Vec<Resident>,

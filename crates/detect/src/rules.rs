@@ -67,6 +67,7 @@ rules! {
     InsufficientScope, insufficient_scope, "insufficient-scope", Error, "the scope of an atomic, lock or fence does not include the other thread";
     NonCoherentRead, non_coherent_read, "non-coherent-read", Error, "a read through the read-only cache of memory that the same launch has written";
     AsyncCopyHazard, async_copy_hazard, "async-copy-hazard", Error, "memory that an asynchronous copy reads or writes, touched before anybody has waited for it";
+    MissingProxyFence, missing_proxy_fence, "missing-proxy-fence", Error, "a bulk copy touches memory that threads have written, without a proxy fence in between";
     MissingDependencyWait, missing_dependency_wait, "missing-dependency-wait", Error, "a dependent launch touches memory of the launch before it without waiting for it";
     LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp exchange data without synchronising";
     UnorderedCommunication, unordered_communication, "unordered-communication", Warning, "warps exchange data through strong accesses that nothing orders";
@@ -76,6 +77,7 @@ rules! {
     WarpSyncMask, warp_sync_mask, "warp-sync-mask", Error, "the mask of a warp operation does not match the lanes that execute it";
     UndefinedShuffle, undefined_shuffle, "undefined-shuffle", Error, "a shuffle reads from a lane that does not take part, and the value is used";
     InvalidBarrier, invalid_barrier, "invalid-barrier", Error, "PTX does not allow the number or the thread count of a barrier";
+    MbarrierMisuse, mbarrier_misuse, "mbarrier-misuse", Error, "an mbarrier gets more arrivals or bytes than it can count";
     Deadlock, deadlock, "deadlock", Error, "every remaining thread waits for something that cannot happen";
     NoProgress, no_progress, "no-progress", Error, "the kernel does not end within its step budget";
     OutOfBounds, out_of_bounds, "out-of-bounds", Error, "an access outside all allocations";

@@ -161,6 +161,7 @@ impl<O: Events> Scene<O> {
                 unwritten: Default::default(),
                 non_coherent: true,
                 async_copies: true,
+                async_proxy: true,
                 fine_sync: true,
                 control_only: Arc::new([]),
                 hands_on: Arc::new([]),
@@ -190,7 +191,7 @@ impl<O: Events> Scene<O> {
         Site(self.next)
     }
 
-    fn site(&mut self) -> Site {
+    pub(super) fn site(&mut self) -> Site {
         self.begin();
         self.next += 1;
         Site(self.next - 1)
@@ -353,8 +354,48 @@ impl<O: Events> Scene<O> {
             observer.copy_begins(&AsyncCopy {
                 number,
                 reads: &[read],
-                write,
+                writes: &[write],
+                proxy: false,
             });
+        });
+        site
+    }
+
+    /// A thread begins to store bytes from the beginning of shared memory to global memory, in a group.
+    pub fn bulk_store_begins(&mut self, who: WarpRef, number: u64, bytes: u32) -> Site {
+        let site = self.site();
+        let zero = [0; LANES];
+        let read = Access {
+            site,
+            who,
+            mask: 1,
+            space: Space::Shared,
+            address: &zero,
+            neighbours: None,
+            element: 4,
+            elements: bytes / 4,
+            kind: AccessKind::Read,
+            non_coherent: false,
+            fragment: false,
+            asynchronous: true,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            wrote: 0,
+            dropped: 0,
+            initial: 0,
+            stores: None,
+        };
+        let write = Access {
+            space: Space::Global,
+            kind: AccessKind::Write,
+            wrote: 1,
+            ..read
+        };
+        self.observer.copy_begins(&AsyncCopy {
+            number,
+            reads: &[read],
+            writes: &[write],
+            proxy: true,
         });
         site
     }

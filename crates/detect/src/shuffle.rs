@@ -8,7 +8,7 @@ use crate::rules::Rule;
 use simt::observer::{UndefinedUse, Usage};
 
 /// Turns uses of undefined values into findings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
 }

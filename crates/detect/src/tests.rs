@@ -36,6 +36,7 @@ fn play_with<O: Events>(
     scene.shape.fine_sync = kinds.fine;
     // With them, no read is set aside.
     scene.shape.async_copies = false;
+    scene.shape.async_proxy = false;
     if times > 1 {
         // A small log, which loops fill.
         scene.shape.shared_bytes = 640;

@@ -11,7 +11,7 @@ use simt::ids::*;
 use simt::observer::{Misuse, Party};
 
 /// Turns misuse of member masks into findings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
 }

@@ -4,7 +4,7 @@ use crate::lines::{Line, Lines, NOWHERE};
 use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
-use context::tape::Taped;
+use context::taped::Taped;
 use detect::rules::Level;
 use report::terminal::thousands;
 use report::trace::Trace;
@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Values in all records of a stranger's program.
+const VALUES: usize = 2 << 20;
 
 /// What a run left behind.
 #[derive(Debug, Default)]
@@ -60,16 +63,48 @@ impl Collected {
         out
     }
 
+    /// What came after the first `from` bytes of the records: what the processes have seen since.
+    pub fn since(folder: &Path, from: usize) -> Collected {
+        let text = std::fs::read(context::options::records(folder)).unwrap_or_default();
+        let mut before = Collected::default();
+        let mut out = Collected::default();
+        let mut at = 0;
+        for line in text.split_inclusive(|b| *b == b'\n') {
+            let all = if at < from { &mut before } else { &mut out };
+            at += line.len();
+            if let Ok(line) = serde_json::from_slice::<Record_>(line) {
+                all.add(line);
+            }
+        }
+        out.sources.extend(before.sources);
+        for (process, totals) in &mut out.totals {
+            let Some(old) = before.totals.get(process) else {
+                continue;
+            };
+            for kernel in &mut totals.kernels {
+                if let Some(old) = old.kernels.iter().find(|k| k.name == kernel.name) {
+                    kernel.less(old);
+                }
+            }
+            totals.kernels.retain(|k| k.launches > 0);
+        }
+        out
+    }
+
     /// Reads records that are sealed with a key, up to the first that is not what the library wrote.
     ///
     /// What comes before it is read all the same.
     pub fn sealed(text: &[u8], key: &str) -> (Collected, Result<(), Broken>) {
         let mut out = Collected::default();
         let mut seal = Seal::new(key);
-        let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
-        for (number, line) in (1..).zip(lines.iter().filter(|l| !l.is_empty())) {
+        let lines = text.split(|b| *b == b'\n');
+        let mut values = VALUES;
+        for (number, line) in (1..).zip(lines.filter(|l| !l.is_empty())) {
             let read = seal.open(line).and_then(|text| {
                 let broken = Broken { line: number };
+                // A value takes two bytes of a list, and many more of memory.
+                let several = text.iter().filter(|b| **b == b',').count();
+                values = values.checked_sub(several).ok_or(broken)?;
                 serde_json::from_slice::<Record_>(text).map_err(|_| broken)
             });
             match read {
@@ -495,4 +530,46 @@ fn list(names: &BTreeSet<&str>) -> String {
         text += &format!(" and {} more", names.len() - SHOWN);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use context::record::KernelTotals;
+
+    fn totals(launches: &[(&str, u64)]) -> Record {
+        let kernels = launches.iter().map(|(name, launches)| KernelTotals {
+            name: (*name).to_owned(),
+            launches: *launches,
+            watched: *launches,
+            ..KernelTotals::default()
+        });
+        Record::Totals(Totals {
+            kernels: kernels.collect(),
+            ..Totals::default()
+        })
+    }
+
+    /// Sums of what came later have nothing of what was before, and neither have doubts.
+    #[test]
+    fn what_came_since() {
+        let folder = tempfile::tempdir().unwrap();
+        let doubt = |text: &str| Record::Doubt {
+            text: text.to_owned(),
+            budget: false,
+        };
+        let line = |record| {
+            let line = Record_ { process: 1, record };
+            serde_json::to_string(&line).unwrap() + "\n"
+        };
+        let before = line(doubt("early")) + &line(totals(&[("a", 3), ("b", 1)]));
+        let after = line(doubt("late")) + &line(totals(&[("a", 5), ("b", 1), ("c", 2)]));
+        let records = context::options::records(folder.path());
+        std::fs::write(&records, before.clone() + &after).unwrap();
+        let since = Collected::since(folder.path(), before.len());
+        assert_eq!(since.doubts, ["late"]);
+        let counted: Vec<_> = since.kernels().map(|k| (&*k.name, k.launches)).collect();
+        assert_eq!(counted, [("a", 2), ("c", 2)]);
+        assert_eq!(Collected::since(folder.path(), 0).launches(), 8);
+    }
 }

@@ -6,6 +6,7 @@
 //! 3. [`run`] starts the program with that folder first in the loader's path. In its process the library (`racetrap-cuda`) simulates,
 //!    detects, and writes [records](context::record).
 //!    On a GPU ([`gpu`]) the library (`racetrap-interpose`) stands in front of NVIDIA's driver instead, and writes the same records.
+//!    A process can also watch itself ([`inside`]): it loads the library before anything else asks for the driver.
 //! 4. [`collect`] reads them, finds the host program's lines ([`lines`]), and makes a [`report::Report`].
 
 mod atomic_file;
@@ -13,6 +14,7 @@ pub mod build;
 pub mod cmake;
 pub mod collect;
 pub mod gpu;
+pub mod inside;
 pub mod library;
 pub mod lines;
 pub mod program;

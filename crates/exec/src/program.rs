@@ -1,6 +1,6 @@
 //! What an executable file tells before it runs (System V ABI, "Object Files").
 
-use context::fatbin;
+use context::fatbin::{self, FatbinError, Room};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Object as _, ObjectSection as _, elf};
 use std::path::{Path, PathBuf};
@@ -59,21 +59,25 @@ impl Program {
 
 /// The PTX that a program brings along for a device of this compute capability: a text for each of its fat binaries, which lie one after
 /// the other in their section. Fat binaries without such PTX have none.
-pub fn device_code(data: &[u8], capability: u32) -> Vec<String> {
+///
+/// # Errors
+///
+/// All of them unpack to more than there is room for.
+pub fn device_code(data: &[u8], capability: u32, room: Room) -> Result<Vec<String>, FatbinError> {
     let mut all = Vec::new();
-    for contents in fat_binaries(data) {
+    for contents in fat_binaries(data, room)? {
         if let Some(ptx) = fatbin::choose(&contents.ptx, capability)
             && !all.contains(&ptx.text)
         {
             all.push(ptx.text.clone());
         }
     }
-    all
+    Ok(all)
 }
 
 /// Of each fat binary with PTX, the oldest architecture that it has PTX for. The toolkit's own library is none of the program's.
 pub fn lowest_targets(data: &[u8]) -> Vec<u32> {
-    let all = fat_binaries(data);
+    let all = fat_binaries(data, Room::default()).unwrap_or_default();
     all.iter()
         .filter(|contents| !contents.is_device_runtime())
         .filter_map(|contents| contents.ptx.iter().map(|ptx| ptx.arch).min())
@@ -81,9 +85,9 @@ pub fn lowest_targets(data: &[u8]) -> Vec<u32> {
 }
 
 /// What the fat binaries of an executable hold, one after the other as they lie in their section.
-fn fat_binaries(data: &[u8]) -> Vec<fatbin::Contents> {
+fn fat_binaries(data: &[u8], mut room: Room) -> Result<Vec<fatbin::Contents>, FatbinError> {
     let Ok(file) = object::File::parse(data) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let mut all = Vec::new();
     for name in [".nv_fatbin", "__nv_relfatbin"] {
@@ -92,11 +96,16 @@ fn fat_binaries(data: &[u8]) -> Vec<fatbin::Contents> {
         while let Some(header) = rest.first_chunk() {
             // What lies between them fills up to whole words.
             let size = fatbin::size(header).map_or(8, |size| size.max(fatbin::HEADER));
-            all.extend(fatbin::read(rest));
+            match fatbin::read_within(rest, &mut room) {
+                Ok(contents) => all.push(contents),
+                Err(error @ FatbinError::TooLarge) => return Err(error),
+                // What is not understood is left out.
+                Err(_) => {}
+            }
             rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
         }
     }
-    all
+    Ok(all)
 }
 
 /// `DT_NEEDED`

@@ -51,7 +51,7 @@ fn before(variable: &str, first: OsString) -> OsString {
 }
 
 /// NVIDIA's linker of device code, as a library, of the release that numba-cuda uses.
-const LINKER: &str = "libnvJitLink.so.13";
+pub(crate) const LINKER: &str = "libnvJitLink.so.13";
 
 /// Whether a command starts Python: by its name, or as a script whose first line names it.
 fn is_python(program: &OsStr) -> bool {
@@ -116,16 +116,24 @@ pub fn run(
         let files: Vec<&OsStr> = preloaded.iter().map(|file| file.as_os_str()).collect();
         child.env("LD_PRELOAD", before("LD_PRELOAD", files.join(":".as_ref())));
     }
+    // Whatever it starts is a descendant of this process, also where what started it has ended (prctl(2), `PR_SET_CHILD_SUBREAPER`).
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let mut child = child.spawn()?;
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     let mut over: Option<(Instant, Ended)> = None;
     loop {
         if let Some(status) = child.try_wait()? {
+            if over.is_some() {
+                // Others would keep its output open.
+                kill_descendants();
+            }
             return Ok(over.map_or_else(|| ended(status), |(_, why)| why));
         }
         match over {
             Some((since, _)) if since.elapsed() > GRACE => {
+                kill_descendants();
                 let _ = child.kill();
             }
             Some(_) => {}
@@ -136,7 +144,9 @@ pub fn run(
                     false => late.then_some(Ended::TimedOut),
                 };
                 if let Some(why) = why {
-                    let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+                    for pid in descendants() {
+                        let _ = kill_process(pid, Signal::TERM);
+                    }
                     over = Some((Instant::now(), why));
                 }
             }
@@ -144,6 +154,50 @@ pub fn run(
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// Kills what is left, and what that starts meanwhile.
+fn kill_descendants() {
+    const ROUNDS: usize = 10;
+    for _ in 0..ROUNDS {
+        let all = descendants();
+        if all.is_empty() {
+            break;
+        }
+        for pid in all {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// All processes that this one has started, and those that these have (proc(5), "stat"); without those that have ended.
+fn descendants() -> Vec<Pid> {
+    let mut parents: Vec<(i32, i32)> = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // The name, which stands in brackets, can have some itself. Then the state and the parent.
+        let mut rest = stat
+            .rsplit_once(')')
+            .map_or("", |(_, rest)| rest)
+            .split_whitespace();
+        let state = rest.next().unwrap_or("Z");
+        if let (false, Some(parent)) = (state == "Z", rest.next().and_then(|p| p.parse().ok())) {
+            parents.push((pid, parent));
+        }
+    }
+    let mut open = vec![std::process::id().cast_signed()];
+    let mut all = Vec::new();
+    while let Some(parent) = open.pop() {
+        for (pid, _) in parents.iter().filter(|(_, of)| *of == parent) {
+            open.push(*pid);
+            all.extend(Pid::from_raw(*pid));
+        }
+    }
+    all
 }
 
 fn ended(status: ExitStatus) -> Ended {
@@ -157,6 +211,33 @@ fn ended(status: ExitStatus) -> Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Its children, and those whose parents have ended, end with it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_outlives_a_timeout() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "sleep 7393.5 & (setsid sleep 7393.5 &) ; (trap '' TERM; sleep 7393.5; sleep 7393.5) & wait";
+        let command = ["sh", "-c", script].map(OsString::from);
+        let (options, time) = (Options::default(), Some(Duration::from_millis(500)));
+        let ended = run(
+            &command,
+            folder.path(),
+            &options,
+            false,
+            time,
+            &Live::default(),
+        );
+        assert_eq!(ended.unwrap(), Ended::TimedOut);
+        let left = std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter(|entry| {
+                let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                words.starts_with(b"sleep\x007393.5")
+            });
+        assert_eq!(left.count(), 0);
+    }
 
     #[test]
     fn python_is_known_by_its_name_and_by_scripts() {

@@ -38,6 +38,15 @@ impl Bytes {
 /// The file of an empty library of this name (`DT_SONAME`), for this machine's loader: a 64-bit ELF file, little-endian
 /// (System V ABI, "Object Files" and "Program Loading and Dynamic Linking").
 pub fn empty_library(name: &str) -> Vec<u8> {
+    library(name, None)
+}
+
+/// The same of a library that brings another one (`DT_NEEDED`): who looks for a function in it finds that of the other.
+pub fn forwarding_library(name: &str, to: &Path) -> Vec<u8> {
+    library(name, Some(&to.display().to_string()))
+}
+
+fn library(name: &str, to: Option<&str>) -> Vec<u8> {
     use object::elf::*;
     /// Bytes of the file's header, and of a segment's.
     const HEADER: u64 = 64;
@@ -46,9 +55,10 @@ pub fn empty_library(name: &str) -> Vec<u8> {
     let hash = HEADER + SEGMENTS * SEGMENT;
     let symbols = hash + 16;
     let strings = symbols + 24;
-    let strings_bytes = name.len() as u64 + 2;
+    let strings_bytes = name.len() as u64 + 2 + to.map_or(0, |to| to.len() as u64 + 1);
     let dynamic = (strings + strings_bytes).next_multiple_of(8);
-    let entries = [
+    let needed = to.map(|_| (DT_NEEDED, name.len() as u64 + 2));
+    let others = [
         (DT_SONAME, 1),
         (DT_HASH, hash),
         (DT_STRTAB, strings),
@@ -57,6 +67,7 @@ pub fn empty_library(name: &str) -> Vec<u8> {
         (DT_SYMENT, 24),
         (DT_NULL, 0),
     ];
+    let entries: Vec<(_, u64)> = needed.into_iter().chain(others).collect();
     let dynamic_bytes = 16 * entries.len() as u64;
     let end = dynamic + dynamic_bytes;
     let machine = if cfg!(target_arch = "aarch64") {
@@ -92,6 +103,8 @@ pub fn empty_library(name: &str) -> Vec<u8> {
     file.word(1).word(1).word(0).word(0);
     file.pad(strings + 1);
     file.0.extend(name.as_bytes());
+    file.0.push(0);
+    file.0.extend(to.unwrap_or_default().as_bytes());
     file.pad(dynamic);
     for (tag, value) in entries {
         file.long(tag as u64).long(value);
@@ -146,5 +159,27 @@ mod tests {
         assert!(said.contains("another-name.so"), "{said}");
         let library = object::File::parse(&*std::fs::read(&file).unwrap()).is_ok();
         assert!(library);
+    }
+
+    /// Who loads it gets the other one, too.
+    #[test]
+    fn the_loader_takes_a_forwarding_library_and_what_it_brings() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("other.so"), empty_library("libother.so.7")).unwrap();
+        let bytes = forwarding_library("libcuda.so.1", &at("other.so"));
+        std::fs::write(at("driver.so"), bytes).unwrap();
+        let ran = Command::new("/bin/true")
+            .env("LD_PRELOAD", at("driver.so"))
+            .env("LD_DEBUG", "files")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        let needed = format!(
+            "file={} [0];  needed by {}",
+            at("other.so").display(),
+            at("driver.so").display()
+        );
+        assert!(said.contains(&needed), "{said}");
     }
 }

@@ -4,6 +4,7 @@
 //! [`schema()`](read::schema) is the JSON Schema for editors.
 
 mod check;
+mod error;
 mod feedback;
 mod input;
 mod kernel;
@@ -12,6 +13,7 @@ mod program;
 pub mod read;
 mod selftest;
 
+pub use check::is_file_name;
 pub use feedback::{Detail, Disclosure, Feedback, Hints};
 pub use input::{Input, Named, Size};
 pub use kernel::{Argument, Buffer, Dimensions, Kernel};

@@ -9,18 +9,23 @@
 
 use crate::assignment::{Build, Optimisation};
 use crate::hash::sha256;
+use crate::line_directives;
 use crate::result::Refused;
 use crate::submission::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use toolchain::cache::{Cache, Header};
+use toolchain::reach;
 use toolchain::sandbox::Confined;
 use toolchain::scratch::Scratch;
 use toolchain::{CompileError, CompileOptions, Nvcc};
 
 /// The name by which PTX calls files that are not shown.
 const ELSEWHERE: &str = "elsewhere";
+/// Compilations that are kept: those of a large class.
+const ENTRIES: usize = 2000;
 /// Characters of the compiler's words that are kept.
 const WORDS: usize = 8_000;
 
@@ -62,6 +67,17 @@ pub enum BuildError {
         Confined::LimitsOnly.describe()
     )]
     NotConfined,
+    /// What students must not see lies where the compiler reads.
+    #[error(
+        "{path} lies in {folder}, which the compiler may read: a submission could include the solution and the hidden inputs; move it elsewhere, or \
+         take the risk with `--unconfined`"
+    )]
+    Exposed {
+        /// The assignment's folder, the solution, or submissions.
+        path: String,
+        /// The folder.
+        folder: String,
+    },
     /// The compiler failed, and not because of the source.
     #[error("{0}")]
     Compiler(CompileError),
@@ -113,6 +129,10 @@ impl Source {
 
     /// What all that is compiled of it depends on, but for the compiler: 16 hexadecimal digits.
     pub fn key(&self, build: &Build, optimisation: Optimisation) -> String {
+        sha256(self.parts(build, optimisation))[..16].to_owned()
+    }
+
+    fn parts(&self, build: &Build, optimisation: Optimisation) -> Vec<String> {
         let mut parts = vec![
             self.main.clone(),
             format!("{optimisation:?}"),
@@ -123,7 +143,7 @@ impl Source {
         for (name, text) in &self.files {
             parts.extend([name.clone(), text.clone()]);
         }
-        sha256(parts)[..16].to_owned()
+        parts
     }
 }
 
@@ -172,7 +192,7 @@ fn room_with(source: &Source) -> Result<Scratch, BuildError> {
     let room = Scratch::new().map_err(at(&std::env::temp_dir()))?;
     for (name, text) in &source.files {
         let path = room.path().join(name);
-        std::fs::write(&path, text).map_err(at(&path))?;
+        std::fs::write(&path, line_directives::without(text)).map_err(at(&path))?;
     }
     Ok(room)
 }
@@ -195,6 +215,25 @@ impl Compiler {
             cache: toolchain::cache_folder().map(|folder| folder.join("racetrap/grade/ptx")),
             pinned: None,
             unconfined: false,
+        }
+    }
+
+    /// Makes sure that a file or folder does not lie where the compiler reads.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Exposed`]
+    pub fn hides(&self, path: &Path) -> Result<(), BuildError> {
+        let Some(nvcc) = self.nvcc.as_ref().filter(|_| !self.unconfined) else {
+            return Ok(());
+        };
+        let readable = reach::of_compiler(&nvcc.program.path);
+        match reach::exposes(&readable, path) {
+            None => Ok(()),
+            Some(folder) => Err(BuildError::Exposed {
+                path: path.display().to_string(),
+                folder: folder.display().to_string(),
+            }),
         }
     }
 
@@ -239,15 +278,13 @@ impl Compiler {
             return Ok(known);
         }
         let nvcc = self.nvcc.as_ref().ok_or(BuildError::NoCompiler)?;
-        // Another release compiles otherwise.
-        let version = self.version.as_deref().unwrap_or_default();
-        let cached = sha256([key.as_str(), version, env!("CARGO_PKG_VERSION")]);
-        if let Some(known) = self
-            .cache
-            .as_deref()
-            .and_then(|folder| kept(folder, &cached))
-        {
-            return Ok(known);
+        let cache = self.cache.as_deref().and_then(|folder| {
+            let given = self.given(nvcc, source, build, optimisation)?;
+            Some((Cache::at(folder).of_entries(ENTRIES), given))
+        });
+        let known = cache.as_ref().and_then(|(cache, given)| cache.get(given));
+        if let Some(known) = known {
+            return Ok(Ok(known));
         }
         if Nvcc::confined() == Confined::LimitsOnly && !self.unconfined {
             return Err(BuildError::NotConfined);
@@ -259,13 +296,19 @@ impl Compiler {
             time: Some(Duration::from_secs_f64(build.seconds.clamp(1.0, 3600.0))),
             ..CompileOptions::default()
         };
-        let compiled = match nvcc.compile(&room.join(&source.main), optimisation.into(), &options) {
-            Ok(ptx) => Ok(self.local(&ptx, source, room, nvcc)),
-            Err(CompileError::Refused { messages, .. }) => Err(Refused {
-                what: "the compiler refuses it".to_owned(),
-                messages: words(&messages, room, nvcc),
-            }),
-            // It depends on the machine, so it is not kept.
+        let mut headers = Vec::new();
+        let main = room.join(&source.main);
+        let compiled =
+            nvcc.compile_noting(&main, optimisation.into(), &options, Some(&mut headers));
+        let ptx = match compiled {
+            Ok(ptx) => self.local(&ptx, source, room, nvcc),
+            // That it fails may depend on the machine, so it is never kept.
+            Err(CompileError::Refused { messages, .. }) => {
+                return Ok(Err(Refused {
+                    what: "the compiler refuses it".to_owned(),
+                    messages: words(&messages, room, nvcc),
+                }));
+            }
             Err(CompileError::TookTooLong { seconds, .. }) => {
                 return Ok(Err(Refused {
                     what: format!(
@@ -277,11 +320,35 @@ impl Compiler {
             }
             Err(error) => return Err(BuildError::Compiler(error)),
         };
-        if let Some(folder) = &self.cache {
-            // Without it, the same is compiled again.
-            let _ = keep(folder, &cached, &compiled);
+        if let Some((cache, given)) = cache
+            && !headers.is_empty()
+        {
+            // Those beside the source are part of it.
+            headers.retain(|header| matches!(header, Header::Stamp(_)));
+            cache.put(&given, &headers, &ptx);
         }
-        Ok(compiled)
+        Ok(Ok(ptx))
+    }
+
+    /// All that decides what the compiler makes of a source.
+    fn given(
+        &self,
+        nvcc: &Nvcc,
+        source: &Source,
+        build: &Build,
+        optimisation: Optimisation,
+    ) -> Option<Vec<u8>> {
+        let version = self.version.as_deref().unwrap_or_default();
+        let mut given = nvcc.surroundings()?;
+        for part in [version]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(source.parts(build, optimisation))
+        {
+            given.extend(part.len().to_le_bytes());
+            given.extend(part.bytes());
+        }
+        Some(given)
     }
 
     /// PTX in which files have the names that they have in the submission, and no file outside has one that can be opened.
@@ -355,6 +422,8 @@ pub(crate) fn words(messages: &str, room: &Path, nvcc: &Nvcc) -> String {
     {
         text = text.replace(&format!("{}/", folder.display()), "");
     }
+    // Whether there is a file where nothing may be read is nobody's business.
+    text = text.replace(": Permission denied", ": No such file or directory");
     let shown: String = text
         .chars()
         .filter(|c| !c.is_control() || "\n\t".contains(*c))

@@ -1,4 +1,7 @@
 //! Root causes: findings of one rule at one set of lines, over inputs, builds and threads.
+//!
+//! Lines are the student's, who may put several races on one. So findings at the same lines are of several causes where neither the memory
+//! nor an instruction is the same.
 
 use crate::assignment::Optimisation;
 use crate::result::{Cause, Line, Place, Seen};
@@ -17,6 +20,43 @@ pub struct Causes<'a> {
     /// The student's files, whose lines may be shown.
     texts: &'a BTreeMap<String, String>,
     all: Vec<(Key, Cause)>,
+    /// What takes part in each, in the same order.
+    parts: Vec<Parts>,
+}
+
+/// What a finding is of, whatever lines are called.
+#[derive(Debug, Default)]
+struct Parts {
+    memory: BTreeSet<Option<String>>,
+    /// Instructions, by the text of the PTX and the line in it.
+    instructions: BTreeSet<(String, u32)>,
+}
+
+impl Parts {
+    fn of(diagnostic: &Diagnostic) -> Parts {
+        let about = &diagnostic.about;
+        let all = about.instructions.iter().flat_map(|(ptx, all)| {
+            let lines = all.iter().flatten().map(|(_, line)| *line);
+            lines.map(move |line| (ptx.clone(), line))
+        });
+        Parts {
+            memory: BTreeSet::from([about.memory.clone()]),
+            instructions: all.collect(),
+        }
+    }
+
+    /// Whether nothing of one takes part in the other. What is not known may be the same.
+    fn is_apart_from(&self, other: &Parts) -> bool {
+        let known = !self.instructions.is_empty() && !other.instructions.is_empty();
+        known
+            && self.instructions.is_disjoint(&other.instructions)
+            && self.memory.is_disjoint(&other.memory)
+    }
+
+    fn take(&mut self, other: Parts) {
+        self.memory.extend(other.memory);
+        self.instructions.extend(other.instructions);
+    }
 }
 
 impl<'a> Causes<'a> {
@@ -25,6 +65,7 @@ impl<'a> Causes<'a> {
         Causes {
             texts,
             all: Vec::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -50,11 +91,9 @@ impl<'a> Causes<'a> {
             return;
         }
         let guilty: Vec<&Label> = diagnostic.labels.iter().filter(|l| l.is_guilty()).collect();
-        let key = key(diagnostic);
-        let known = self
-            .all
-            .iter()
-            .position(|(known, _)| *known == key)
+        let (key, parts) = (key(diagnostic), Parts::of(diagnostic));
+        let known = (0..self.all.len())
+            .find(|at| self.all[*at].0 == key && !self.parts[*at].is_apart_from(&parts))
             .or_else(|| {
                 // The compiler gives lines to instructions, and another build may give one access another line.
                 let alike = |((rule, lines), cause): &(Key, Cause)| {
@@ -77,8 +116,10 @@ impl<'a> Causes<'a> {
                 seen: vec![seen],
             };
             self.all.push((key, cause));
+            self.parts.push(parts);
             return;
         };
+        self.parts[at].take(parts);
         let cause = &mut self.all[at].1;
         cause.level = cause.level.max(diagnostic.level);
         if !cause.seen.iter().any(|s| s.input == input) {
@@ -188,4 +229,64 @@ fn last(path: &str) -> String {
 /// The name of a label's file, without its folder.
 fn file_of(label: &Label) -> String {
     last(&label.source.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A race at line 1 of these instructions of the PTX.
+    fn race(memory: &str, ptx: &str, instructions: &[u32]) -> Diagnostic {
+        let all = instructions.iter().map(|line| ("writes".into(), *line));
+        let file = report::SourceFile::new("a.cu".to_owned(), String::new());
+        Diagnostic {
+            rule: Rule::DataRace,
+            level: Level::Error,
+            title: String::new(),
+            labels: vec![Label {
+                source: std::sync::Arc::new(file),
+                line: 1,
+                columns: 0..1,
+                text: "writes".to_owned(),
+                who: None,
+                instruction: Some("st".to_owned()),
+            }],
+            notes: Vec::new(),
+            help: None,
+            replay: None,
+            count: 1,
+            builds: Vec::new(),
+            expected: false,
+            accepted: None,
+            about: report::About {
+                memory: Some(memory.to_owned()),
+                instructions: BTreeMap::from([(ptx.to_owned(), BTreeSet::from([all.collect()]))]),
+                ..report::About::default()
+            },
+            trace: None,
+            launched: None,
+        }
+    }
+
+    #[test]
+    fn races_on_one_line_are_told_apart_by_what_races() {
+        let texts = BTreeMap::new();
+        let count = |all: &[Diagnostic]| {
+            let mut causes = Causes::of(&texts);
+            for race in all {
+                causes.add("small", Optimisation::Optimised, race, None);
+            }
+            causes.known().len()
+        };
+        // Four statements that a macro, or `#line`, puts on one line.
+        let four = [("a", 10), ("b", 20), ("c", 30), ("d", 40)];
+        let four = four.map(|(memory, line)| race(memory, "x", &[line]));
+        assert_eq!(count(&four), 4);
+        // One statement: in a loop that the compiler has unrolled, on two buffers by turns, and in another build.
+        let unrolled = [race("a", "x", &[10]), race("a", "x", &[11])];
+        let turns = [race("a", "x", &[10]), race("b", "x", &[10])];
+        assert_eq!([count(&unrolled), count(&turns)], [1, 1]);
+        let builds = [race("a", "x", &[10]), race("a", "y", &[90])];
+        assert_eq!(count(&builds), 1);
+    }
 }

@@ -9,13 +9,13 @@ use crate::course::Course;
 use crate::grade::{grade_files, name_of, refused_result};
 use crate::hash::sha256;
 use crate::result::Graded;
-use crate::submission::{CollectError, Files, collect};
+use crate::submission::{CollectError, collect};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A submission of a class.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,6 +160,8 @@ pub fn is_class(path: &Path, course: &Course) -> bool {
 }
 
 /// Grades the entries with `jobs` threads, and keeps results in a folder if one is given. `progress` is told what has been done.
+///
+/// Each entry is read and graded by itself, so that one that takes long to read keeps one thread busy and nobody else waiting.
 pub fn grade_class(
     course: &Course,
     entries: &[Entry],
@@ -167,56 +169,26 @@ pub fn grade_class(
     jobs: usize,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Class {
-    let mut class = Class::default();
-    // The same source is one group, and is graded once.
-    let mut groups: BTreeMap<String, (Option<Files>, Vec<&Entry>)> = BTreeMap::new();
-    for entry in entries {
-        match collect(&entry.path, &course.assignment.submission) {
-            Ok(files) => {
-                let hash = files.hash();
-                groups
-                    .entry(hash)
-                    .or_insert((Some(files), Vec::new()))
-                    .1
-                    .push(entry);
-            }
-            Err(CollectError::Submission(error)) => {
-                let graded = refused_result(course, &entry.name, &error);
-                if let Err(why) = keep(course, results, "", &graded) {
-                    class.failed.push((entry.name.clone(), why));
-                }
-                class.graded.push(graded);
-                progress(&entry.name);
-            }
-            Err(error) => {
-                class.failed.push((entry.name.clone(), error.to_string()));
-                progress(&entry.name);
-            }
-        }
-    }
-    let groups: Vec<(String, Option<Files>, Vec<&Entry>)> = groups
-        .into_iter()
-        .map(|(hash, (files, entries))| (hash, files, entries))
-        .collect();
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(&mut class));
+    let grading = Grading {
+        course,
+        results,
+        sources: Mutex::default(),
+        class: Mutex::default(),
+    };
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, groups.len().max(1)) {
+        for _ in 0..jobs.clamp(1, entries.len().max(1)) {
             scope.spawn(|| {
-                while let Some((hash, files, entries)) =
-                    groups.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let part = group(course, hash, files.as_ref(), entries, results);
-                    if let Ok(mut class) = done.lock() {
-                        class.graded.extend(part.graded);
-                        class.failed.extend(part.failed);
-                        class.kept += part.kept;
-                        class.sources += part.sources;
+                while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    for entry in grading.entry(entry) {
+                        progress(&entry.name);
                     }
-                    entries.iter().for_each(|entry| progress(&entry.name));
                 }
             });
         }
     });
+    let class = grading.class.into_inner();
+    let mut class = class.unwrap_or_else(PoisonError::into_inner);
     class
         .graded
         .sort_by(|a, b| a.submission.name.cmp(&b.submission.name));
@@ -224,56 +196,109 @@ pub fn grade_class(
     class
 }
 
-/// Grades one source for all who handed it in.
-fn group(
-    course: &Course,
-    hash: &str,
-    files: Option<&Files>,
-    entries: &[&Entry],
-    results: Option<&Path>,
-) -> Class {
-    let mut class = Class::default();
-    let mut known: Option<Graded> = None;
-    let mut open = Vec::new();
-    for entry in entries {
-        match results.and_then(|folder| kept(course, folder, &entry.name, hash)) {
-            Some(graded) => {
-                known.get_or_insert_with(|| graded.clone());
-                class.graded.push(graded);
-                class.kept += 1;
+/// A source that somebody handed in.
+enum Source<'a> {
+    /// One thread is grading it. These were handed in meanwhile, and get the same result.
+    Running(Vec<&'a Entry>),
+    /// What came of it.
+    Done(Result<Graded, String>),
+}
+
+/// A class that is being graded.
+struct Grading<'a> {
+    course: &'a Course,
+    results: Option<&'a Path>,
+    /// By their hashes: the same source is graded once.
+    sources: Mutex<BTreeMap<String, Source<'a>>>,
+    class: Mutex<Class>,
+}
+
+impl<'a> Grading<'a> {
+    /// Grades an entry, and all that wait for it. What is done afterwards.
+    fn entry(&self, entry: &'a Entry) -> Vec<&'a Entry> {
+        // A bug of this program must not end the grading of others.
+        let read = || collect(&entry.path, &self.course.assignment.submission);
+        let files = match catch_unwind(AssertUnwindSafe(read)) {
+            Ok(Ok(files)) => files,
+            Ok(Err(CollectError::Submission(error))) => {
+                let graded = refused_result(self.course, &entry.name, &error);
+                self.record(entry, "", Ok(graded));
+                return vec![entry];
             }
-            None => open.push(*entry),
+            Ok(Err(error)) => {
+                self.record(entry, "", Err(error.to_string()));
+                return vec![entry];
+            }
+            Err(_) => {
+                self.record(entry, "", Err(BUG.to_owned()));
+                return vec![entry];
+            }
+        };
+        let hash = files.hash();
+        let before = self
+            .results
+            .and_then(|r| kept(self.course, r, &entry.name, &hash));
+        if let Some(graded) = before {
+            let mut class = lock(&self.class);
+            class.kept += 1;
+            class.graded.push(graded.clone());
+            drop(class);
+            let mut sources = lock(&self.sources);
+            sources.entry(hash).or_insert(Source::Done(Ok(graded)));
+            return vec![entry];
+        }
+        let mut sources = lock(&self.sources);
+        match sources.get_mut(&hash) {
+            Some(Source::Running(waiting)) => {
+                waiting.push(entry);
+                return Vec::new();
+            }
+            Some(Source::Done(graded)) => {
+                let graded = graded.clone();
+                drop(sources);
+                self.record(entry, &hash, graded);
+                return vec![entry];
+            }
+            None => sources.insert(hash.clone(), Source::Running(Vec::new())),
+        };
+        drop(sources);
+        let run = || grade_files(self.course, &files, &entry.name, &mut |_| {});
+        let graded = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(graded) => graded.map_err(|error| error.to_string()),
+            Err(_) => Err(BUG.to_owned()),
+        };
+        lock(&self.class).sources += 1;
+        let done = Source::Done(graded.clone());
+        let mut all = vec![entry];
+        if let Some(Source::Running(waiting)) = lock(&self.sources).insert(hash.clone(), done) {
+            all.extend(waiting);
+        }
+        for entry in &all {
+            self.record(entry, &hash, graded.clone());
+        }
+        all
+    }
+
+    /// Keeps a result under an entry's name.
+    fn record(&self, entry: &Entry, hash: &str, graded: Result<Graded, String>) {
+        let kept = graded.and_then(|mut graded| {
+            graded.submission.name.clone_from(&entry.name);
+            keep(self.course, self.results, hash, &graded).map(|()| graded)
+        });
+        let mut class = lock(&self.class);
+        match kept {
+            Ok(graded) => class.graded.push(graded),
+            Err(why) => class.failed.push((entry.name.clone(), why)),
         }
     }
-    let (Some(first), Some(files)) = (open.first(), files) else {
-        return class;
-    };
-    let graded = match known {
-        Some(graded) => Ok(graded),
-        None => {
-            class.sources += 1;
-            // A bug of this program must not end the grading of others.
-            let run = || grade_files(course, files, &first.name, &mut |_| {});
-            match catch_unwind(AssertUnwindSafe(run)) {
-                Ok(graded) => graded.map_err(|error| error.to_string()),
-                Err(_) => Err("racetrap failed: this is a bug of it".to_owned()),
-            }
-        }
-    };
-    for entry in open {
-        match &graded {
-            Ok(graded) => {
-                let mut graded = graded.clone();
-                graded.submission.name = entry.name.clone();
-                match keep(course, results, hash, &graded) {
-                    Ok(()) => class.graded.push(graded),
-                    Err(why) => class.failed.push((entry.name.clone(), why)),
-                }
-            }
-            Err(why) => class.failed.push((entry.name.clone(), why.clone())),
-        }
-    }
-    class
+}
+
+/// Why there is no result where this program failed.
+const BUG: &str = "racetrap failed: this is a bug of it";
+
+/// Whoever failed while it held the lock has left no half of anything.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a result is made from.

@@ -5,8 +5,8 @@ use crate::build::{BuildError, Compiled};
 use crate::course::Course;
 use crate::observe::{Observed, nothing_yet, observe};
 use crate::program::{self, build::Built};
-use crate::result::{FORMAT, Graded, Provenance, Refused, Submitted};
-use crate::score::{Evidence, round, score};
+use crate::result::{FORMAT, Graded, Provenance, Refused, Submitted, round};
+use crate::score::{Evidence, score};
 use crate::submission::{CollectError, Files, SubmissionError, collect};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -225,6 +225,6 @@ pub fn name_of(path: &Path) -> String {
         .find_map(|end| name.strip_suffix(end))
         .unwrap_or(&name);
     name.chars()
-        .map(|c| if c.is_control() { '_' } else { c })
+        .map(|c| if report::visible(c) == c { c } else { '_' })
         .collect()
 }

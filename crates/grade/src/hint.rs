@@ -35,6 +35,9 @@ fn question(cause: &Cause) -> String {
         Rule::AsyncCopyHazard => format!(
             "The copy that {a} begins goes on in the background. When {b} touches the same memory, who has waited for the copy, and how do the other threads know?"
         ),
+        Rule::MissingProxyFence => format!(
+            "Threads write at {b}, and the copy that {a} begins takes another way to the same memory. What makes their writes visible on that way?"
+        ),
         Rule::MissingDependencyWait => format!(
             "The launch of {a} may begin while the one of {b} still runs. What makes {a} wait for it?"
         ),
@@ -59,6 +62,9 @@ fn question(cause: &Cause) -> String {
         ),
         Rule::BarrierAfterExit => format!(
             "Which threads have left the kernel before the others come to the barrier at {a}?"
+        ),
+        Rule::MbarrierMisuse => format!(
+            "How many arrivals and bytes does the mbarrier at {a} expect in a phase, and how many come?"
         ),
         Rule::InvalidBarrier => format!(
             "How many threads does the barrier at {a} wait for? Is that a number of whole warps?"

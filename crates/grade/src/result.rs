@@ -344,3 +344,8 @@ pub struct Provenance {
     /// How many schedules of each input were tried, at most.
     pub schedules: u32,
 }
+
+/// Points to two decimal places, as gradebooks keep them.
+pub fn round(points: f64) -> f64 {
+    (points * 100.0).round() / 100.0
+}

@@ -6,7 +6,7 @@
 
 use crate::assignment::{Assignment, Credit, Kind, Limit, Part};
 use crate::observe::{Observed, ratio, worst};
-use crate::result::{Loss, Outcome, PartResult, Refused, Review, State};
+use crate::result::{Loss, Outcome, PartResult, Refused, Review, State, round};
 
 /// What is judged.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +73,6 @@ fn result(part: &Part, earned: Option<f64>, losses: Vec<Loss>) -> PartResult {
         losses,
         visibility: part.visibility,
     }
-}
-
-/// Points to two decimal places, as gradebooks keep them.
-pub fn round(points: f64) -> f64 {
-    (points * 100.0).round() / 100.0
 }
 
 fn skipped(part: &Part, because: &str) -> PartResult {

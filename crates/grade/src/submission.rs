@@ -9,7 +9,7 @@ mod gather;
 use crate::assignment::Submission;
 use crate::hash::sha256;
 use crate::result::{FileHash, Submitted};
-use gather::{ENTRIES, Gathered};
+use gather::{ENTRIES, Gathered, plain_file};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -80,6 +80,15 @@ pub enum SubmissionError {
         /// Why.
         reason: String,
     },
+    /// A name that no file can have.
+    #[error("the archive has a name of more than {most} bytes")]
+    LongName {
+        /// Bytes.
+        most: usize,
+    },
+    /// Folders without end.
+    #[error("the folders lie too deep inside each other")]
+    Deep,
     /// It has too many entries.
     #[error("there are more than {ENTRIES} files")]
     Entries,
@@ -150,7 +159,10 @@ pub fn collect(path: &Path, wanted: &Submission) -> Result<Files, CollectError> 
     } else if kind.is_dir() {
         gathered.folder(path).map_err(|e| e.or_read(path))?;
     } else {
-        let file = std::fs::File::open(path).map_err(read)?;
+        // What never ends is not begun.
+        let Some(file) = plain_file(path).map_err(read)? else {
+            return Err(SubmissionError::NoFile { name: name.into() }.into());
+        };
         let lower = name.to_ascii_lowercase();
         if lower.ends_with(".zip") {
             gathered.zip(file)?;
@@ -293,6 +305,81 @@ mod tests {
             refused(folder.path()),
             SubmissionError::NoFile { .. }
         ));
+    }
+
+    /// Small archives that ask for much: names of a million folders, lists without end, and what unpacks to more than is read.
+    #[test]
+    fn archives_that_ask_for_much_are_refused_soon() {
+        let began = std::time::Instant::now();
+        let gz = || flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let tgz = tempfile::Builder::new().suffix(".tgz").tempfile().unwrap();
+        let refused_tar = |archive: tar::Builder<flate2::write::GzEncoder<Vec<u8>>>| {
+            std::fs::write(tgz.path(), archive.into_inner().unwrap().finish().unwrap()).unwrap();
+            refused(tgz.path())
+        };
+        // GNU's long name: an entry of type `L` before the file.
+        let long = "a/".repeat(500_000) + "scan.cu";
+        let mut archive = tar::Builder::new(gz());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(long.len() as u64);
+        header.set_path("././@LongLink").unwrap();
+        header.set_cksum();
+        archive.append(&header, long.as_bytes()).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        header.set_path("scan.cu").unwrap();
+        header.set_cksum();
+        archive.append(&header, &b""[..]).unwrap();
+        let error = refused_tar(archive);
+        assert!(matches!(error, SubmissionError::LongName { .. }), "{error}");
+        // Many names that are as deep as names may be.
+        let mut archive = tar::Builder::new(gz());
+        for number in 0..3000 {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(0);
+            let name = "a/".repeat(2000) + &number.to_string();
+            archive.append_data(&mut header, name, &b""[..]).unwrap();
+        }
+        let error = refused_tar(archive);
+        assert!(matches!(error, SubmissionError::Missing { .. }), "{error}");
+        // What nobody asked for, without end.
+        let mut archive = tar::Builder::new(gz());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1 << 40);
+        header.set_path("data").unwrap();
+        header.set_cksum();
+        let zeros = std::io::Read::take(std::io::repeat(0), 300 << 20);
+        archive.append(&header, zeros).unwrap();
+        let error = refused_tar(archive);
+        assert!(matches!(error, SubmissionError::Archive { .. }), "{error}");
+        // A list that is longer than all that is looked at.
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        for number in 0..200_000 {
+            archive.start_file(number.to_string(), options).unwrap();
+        }
+        let file = tempfile::Builder::new().suffix(".zip").tempfile().unwrap();
+        std::fs::write(file.path(), archive.finish().unwrap().into_inner()).unwrap();
+        let error = refused(file.path());
+        assert!(matches!(error, SubmissionError::Archive { .. }), "{error}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(60));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_without_end_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = (0..100).fold(folder.path().to_owned(), |path, _| path.join("d"));
+        std::fs::create_dir_all(&deep).unwrap();
+        assert_eq!(refused(folder.path()), SubmissionError::Deep);
+        let error = refused(Path::new("/dev/zero"));
+        assert!(matches!(error, SubmissionError::NoFile { .. }), "{error}");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let error = refused(&pipe);
+        assert!(matches!(error, SubmissionError::NoFile { .. }), "{error}");
     }
 
     #[test]

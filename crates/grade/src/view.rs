@@ -82,8 +82,8 @@ pub fn view(graded: &Graded, assignment: &Assignment, when: When) -> View {
     View {
         title: graded.title.clone(),
         submission: graded.submission.name.clone(),
-        points: crate::score::round(parts.iter().filter_map(|p| p.earned).sum()),
-        of: crate::score::round(parts.iter().map(|p| p.of).sum()),
+        points: crate::result::round(parts.iter().filter_map(|p| p.earned).sum()),
+        of: crate::result::round(parts.iter().map(|p| p.of).sum()),
         provisional: parts.iter().any(|p| p.earned.is_none()),
         parts,
     }

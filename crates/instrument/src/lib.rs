@@ -40,6 +40,7 @@
 
 mod access;
 mod emit;
+mod facts;
 mod inline;
 pub mod layout;
 mod merged_checks;
@@ -48,6 +49,7 @@ mod rewrite;
 mod runtime;
 mod site;
 mod sync;
+mod walk;
 
 pub use module::{Instrumented, Kernel, Refused, instrument};
 pub use runtime::TEXT as RUNTIME;

@@ -2,10 +2,11 @@
 
 use crate::access::{self, Access, Bytes, Memory};
 use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, int, name};
+use crate::facts::{DYNAMIC, Facts};
 use crate::inline::call;
 use crate::merged_checks::{self, Run};
-use crate::module::{DYNAMIC, Facts};
 use crate::sync::{self, SyncEvent};
+use crate::walk::{constants, is_all};
 use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
 use ptx::semantics::{Space, TypedInstruction};
@@ -68,38 +69,6 @@ impl Names {
             }
         }
     }
-}
-
-/// Registers that are written once, by a move of a constant.
-pub fn constants(body: &[Stmt]) -> HashMap<String, u64> {
-    let mut writes: HashMap<String, u32> = HashMap::new();
-    let mut values = HashMap::new();
-    crate::module::each(body, &mut |instruction| {
-        let typed = TypedInstruction::of(instruction);
-        for operand in &instruction.operands[..typed.destinations().min(instruction.operands.len())]
-        {
-            if let Operand::Name(register, None) = operand {
-                *writes.entry(register.clone()).or_default() += 1;
-            }
-        }
-        if let ("mov", [Operand::Name(to, None), value]) =
-            (instruction.opcode.as_str(), &instruction.operands[..])
-        {
-            let value = match value {
-                Operand::Int(value, _) => Some(*value),
-                Operand::Neg(one) => match **one {
-                    Operand::Int(value, _) => Some(value.wrapping_neg()),
-                    _ => None,
-                },
-                Operand::F32(bits) => Some(u64::from(*bits)),
-                Operand::F64(bits) => Some(*bits),
-                _ => None,
-            };
-            values.extend(value.map(|v| (to.clone(), v)));
-        }
-    });
-    values.retain(|register, _| writes.get(register) == Some(&1));
-    values
 }
 
 impl Rewriter<'_> {
@@ -463,16 +432,6 @@ fn global_line(
 fn shared_readers(number: u32) -> (&'static str, Operand) {
     let record = SEVERAL << 30 | W_WARPS << 9 | number & SHARED_SITES;
     ("SEVERAL", int(u64::from(record)))
-}
-
-/// Whether a mask names all lanes.
-pub fn is_all(mask: &Operand, constants: &HashMap<String, u64>) -> bool {
-    match mask {
-        Operand::Int(value, _) => *value as u32 == u32::MAX,
-        Operand::Neg(one) => **one == int(1),
-        Operand::Name(name, None) => constants.get(name).is_some_and(|v| *v as u32 == u32::MAX),
-        _ => false,
-    }
 }
 
 fn add(spelling: &str, register: &str, offset: i64) -> Stmt {

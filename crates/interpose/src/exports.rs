@@ -1,6 +1,6 @@
-//! The names that no hook defines, and which those are that are ours.
+//! The names that no other file defines, and the table that they jump through; [`real_driver`](crate::real_driver) fills it.
 
-use crate::real_driver;
+use std::cell::UnsafeCell;
 
 /// A function that is the driver's own.
 macro_rules! jump {
@@ -12,7 +12,7 @@ macro_rules! jump {
             #[cfg(target_arch = "x86_64")]
             core::arch::naked_asm!(
                 "jmp qword ptr [rip + {table} + {offset}]",
-                table = sym crate::real_driver::TABLE,
+                table = sym crate::exports::TABLE,
                 offset = const 8 * $number,
             );
             #[cfg(target_arch = "aarch64")]
@@ -21,22 +21,21 @@ macro_rules! jump {
                 "add x16, x16, :lo12:{table}",
                 "ldr x16, [x16, #{offset}]",
                 "br x16",
-                table = sym crate::real_driver::TABLE,
+                table = sym crate::exports::TABLE,
                 offset = const 8 * $number,
             );
         }
     };
 }
 
+/// Addresses of the driver's functions, as [`NAMES`] are numbered.
+#[repr(transparent)]
+pub struct Table(pub UnsafeCell<[usize; COUNT]>);
+
+// SAFETY: it is written once, by the loader's thread, before any function of the library can be called.
+unsafe impl Sync for Table {}
+
+/// The table that exported names jump through.
+pub static TABLE: Table = Table(UnsafeCell::new([0; COUNT]));
+
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));
-
-/// The library is loaded: it knows its own functions.
-extern "C" fn register() {
-    real_driver::register(OURS);
-}
-
-/// Called by the loader when the library is initialised.
-#[used]
-#[unsafe(link_section = ".init_array")]
-// SAFETY: the section holds pointers to functions of this type (System V ABI, "Initialization and Termination Functions").
-static REGISTER: extern "C" fn() = register;

@@ -1,8 +1,6 @@
 //! From what the device found to records.
 
-use crate::launches::Launched;
-use crate::modules::Loaded;
-use crate::state::State;
+use crate::state::{FindingLog, Launched, Loaded, State};
 use context::record::{KernelTotals, LaunchName, Record};
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
@@ -12,26 +10,8 @@ use report::{KernelView, Scene, Sources, View, diagnose};
 use simt::ids::{BlockId, ThreadId};
 use simt::observer::{Order, Scope, Space};
 use simt::{Device, Dim3};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What was told so far.
-#[derive(Default)]
-pub struct FindingLog {
-    /// Number of the last watched launch.
-    pub next: u32,
-    /// Modules whose variables are watched.
-    pub variables: HashSet<usize>,
-    /// Handles that are libraries.
-    pub libraries: HashSet<usize>,
-    /// Findings by what tells them apart, with their number.
-    findings: HashMap<(u32, u32, u32, u32, bool), usize>,
-    assumed: u64,
-    unwatched: u64,
-    hooked: bool,
-    ended: bool,
-    last: Option<std::time::Instant>,
-}
 
 impl FindingLog {
     /// Whether the end of the program is still to be waited for.

@@ -1,41 +1,11 @@
 //! Launches: what a kernel gets beside its own parameters.
 
-use crate::modules::Loaded;
 use crate::real_driver::real;
-use crate::shadow::Shadow;
-use crate::state::{State, state};
+use crate::shadow::{RESERVED, Shadow, attribute};
+use crate::state::{Kernel, Launched, Loaded, State, state};
 use instrument::layout::{self, Launch};
 use std::ffi::c_void;
 use std::sync::Arc;
-
-/// A kernel by the driver's handle.
-pub struct Kernel {
-    /// Its name in the module.
-    pub name: String,
-    /// Number and content of its module, where that was loaded with checks.
-    pub module: Option<(usize, Arc<Loaded>)>,
-    /// Whether the handle is a library's kernel (`CUkernel`), and not a function of a context.
-    pub of_library: bool,
-}
-
-/// A launch that has a number.
-#[derive(Clone)]
-pub struct Launched {
-    pub kernel: Arc<Kernel>,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    /// Its number in the program, from 1.
-    pub number: u64,
-}
-
-/// Sums of a kernel.
-#[derive(Clone, Copy, Default)]
-pub struct Totals {
-    pub launches: u64,
-    pub watched: u64,
-    pub threads: u64,
-    pub has_ptx: bool,
-}
 
 /// A launch as the program wants it.
 pub struct Wanted {
@@ -80,16 +50,6 @@ impl Extended {
 /// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`
 const BUFFER_POINTER: usize = 1;
 const BUFFER_SIZE: usize = 2;
-
-/// `CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK`
-pub const RESERVED: u32 = 111;
-
-/// An attribute of a device.
-pub fn attribute(which: u32, device: i32) -> u32 {
-    let mut value = 0i32;
-    real!(cuDeviceGetAttribute(&mut value => *mut i32, which => u32, device => i32));
-    value.max(0) as u32
-}
 
 fn current_device() -> Option<i32> {
     let mut device = 0i32;

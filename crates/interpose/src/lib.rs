@@ -18,4 +18,3 @@ mod modules;
 mod real_driver;
 mod shadow;
 mod state;
-mod table;

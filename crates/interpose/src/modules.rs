@@ -1,25 +1,11 @@
 //! Modules: which PTX an image has, and what the driver gets in its place.
 
 use crate::real_driver::real;
-use crate::state::{State, state};
+use crate::state::{Loaded, State, state};
 use context::fatbin;
-use instrument::Instrumented;
-use ptx::ast::Module;
 use report::SourceFile;
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
-
-/// A module that was loaded with checks.
-pub struct Loaded {
-    /// Its own tree and text.
-    pub tree: Module,
-    pub text: Arc<SourceFile>,
-    /// What was made of it.
-    pub checked: Instrumented,
-    /// Its kernels as the simulator reads them, for wording.
-    pub programs: Mutex<HashMap<String, Option<Arc<simt::Program>>>>,
-}
 
 /// An image for the driver in place of the program's own.
 pub struct Replacement {

@@ -1,7 +1,6 @@
 //! The real driver: loaded by its absolute path, so that its names stay its own, and the table of its functions.
 
-use crate::table::{COUNT, NAMES};
-use std::cell::UnsafeCell;
+use crate::exports::{NAMES, OURS, TABLE};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,18 +12,7 @@ pub const NOT_FOUND: u32 = 500;
 /// `CUDA_ERROR_NO_DEVICE`
 const NO_DEVICE: u32 = 100;
 
-/// Addresses of the driver's functions, as [`NAMES`] are numbered.
-#[repr(transparent)]
-pub struct Table(UnsafeCell<[usize; COUNT]>);
-
-// SAFETY: it is written once, by the loader's thread, before any function of the library can be called.
-unsafe impl Sync for Table {}
-
-/// The table that exported names jump through.
-pub static TABLE: Table = Table(UnsafeCell::new([0; COUNT]));
-
-/// A function that the driver does not have.
-pub unsafe extern "C" fn missing() -> u32 {
+unsafe extern "C" fn missing() -> u32 {
     NOT_FOUND
 }
 
@@ -102,23 +90,12 @@ pub fn function(name: &CStr) -> usize {
         .map_or(missing as *const () as usize, |number| table[*number])
 }
 
-/// A function of ours, by its name.
-pub type Ours = (&'static CStr, unsafe extern "C" fn());
-
-static REGISTERED: OnceLock<&'static [Ours]> = OnceLock::new();
-
-/// Makes our functions known.
-pub fn register(all: &'static [Ours]) {
-    let _ = REGISTERED.set(all);
-}
-
 /// Our function in place of one of the driver's, if it is one that we have.
 pub fn ours(theirs: usize) -> Option<usize> {
     static MAP: OnceLock<HashMap<usize, usize>> = OnceLock::new();
     let none = missing as *const () as usize;
     let map = MAP.get_or_init(|| {
-        let all = REGISTERED.get().copied().unwrap_or_default();
-        let all = all
+        let all = OURS
             .iter()
             .map(|(name, own)| (function(name), *own as usize));
         all.filter(|(theirs, _)| *theirs != none).collect()

@@ -15,6 +15,16 @@ pub const KEPT: u32 = 1 << 18;
 /// `CU_STREAM_NON_BLOCKING`
 const NON_BLOCKING: u32 = 1;
 
+/// `CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK`
+pub const RESERVED: u32 = 111;
+
+/// An attribute of a device.
+pub fn attribute(which: u32, device: i32) -> u32 {
+    let mut value = 0i32;
+    real!(cuDeviceGetAttribute(&mut value => *mut i32, which => u32, device => i32));
+    value.max(0) as u32
+}
+
 /// The shadow of one device.
 pub struct Shadow {
     /// The device.
@@ -59,10 +69,7 @@ impl Shadow {
             covered: BTreeMap::new(),
             chunks: Vec::new(),
             refused: 0,
-            reserved: u64::from(crate::launches::attribute(
-                crate::launches::RESERVED,
-                device,
-            )),
+            reserved: u64::from(attribute(RESERVED, device)),
         };
         shadow.pages = shadow.zeros(layout::PAGES * 8)?;
         shadow.sync = shadow.zeros(layout::SYNC_BYTES * 256)?;

@@ -1,13 +1,71 @@
 //! What the library knows of the program, in one place under one lock.
 
-use crate::findings::FindingLog;
-use crate::launches::{Kernel, Launched, Totals};
-use crate::modules::Loaded;
 use crate::shadow::Shadow;
 use context::options::Options;
 use context::record::{Record, Recorder};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use instrument::Instrumented;
+use ptx::ast::Module;
+use report::SourceFile;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// A module that was loaded with checks.
+pub struct Loaded {
+    /// Its own tree and text.
+    pub tree: Module,
+    pub text: Arc<SourceFile>,
+    /// What was made of it.
+    pub checked: Instrumented,
+    /// Its kernels as the simulator reads them, for wording.
+    pub programs: Mutex<HashMap<String, Option<Arc<simt::Program>>>>,
+}
+
+/// A kernel by the driver's handle.
+pub struct Kernel {
+    /// Its name in the module.
+    pub name: String,
+    /// Number and content of its module, where that was loaded with checks.
+    pub module: Option<(usize, Arc<Loaded>)>,
+    /// Whether the handle is a library's kernel (`CUkernel`), and not a function of a context.
+    pub of_library: bool,
+}
+
+/// A launch that has a number.
+#[derive(Clone)]
+pub struct Launched {
+    pub kernel: Arc<Kernel>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Its number in the program, from 1.
+    pub number: u64,
+}
+
+/// Sums of a kernel.
+#[derive(Clone, Copy, Default)]
+pub struct Totals {
+    pub launches: u64,
+    pub watched: u64,
+    pub threads: u64,
+    pub has_ptx: bool,
+}
+
+/// What was told so far.
+#[derive(Default)]
+pub struct FindingLog {
+    /// Number of the last watched launch.
+    pub next: u32,
+    /// Modules whose variables are watched.
+    pub variables: HashSet<usize>,
+    /// Handles that are libraries.
+    pub libraries: HashSet<usize>,
+    /// Findings by what tells them apart, with their number.
+    pub findings: HashMap<(u32, u32, u32, u32, bool), usize>,
+    pub assumed: u64,
+    pub unwatched: u64,
+    pub hooked: bool,
+    pub ended: bool,
+    pub last: Option<std::time::Instant>,
+}
 
 /// Everything.
 pub struct State {

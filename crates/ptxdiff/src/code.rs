@@ -4,6 +4,7 @@
 //! computes, `source` where it comes from, `roots` what addresses start from.
 
 mod build;
+mod builder;
 mod read;
 mod result;
 mod roots;

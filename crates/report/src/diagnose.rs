@@ -13,10 +13,12 @@ use super::memory::MemoryNames;
 use super::source::{SourceFile, Sources};
 use super::view::View;
 use super::{About, Diagnostic, Label, Who};
-use detect::finding::{Action, End, Finding};
+use detect::finding::{Action, Detail, End, Finding};
+use detect::rules::Rule;
 use place::locate;
 pub(crate) use place::own_line;
 use simt::ids::{Dim3, Site};
+use simt::observer::Space;
 use simt::program::SiteInfo;
 use std::sync::Arc;
 pub(crate) use wording::seeds_swap;
@@ -200,7 +202,8 @@ fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Labe
         }
     };
     text += " ";
-    text += &action(end, place, steps[step].memory(), end.threads > 1);
+    let reads = copy_reads(end, finding);
+    text += &action(end, place, steps[step].memory(), end.threads > 1, reads);
     Label {
         source: one.frames[0].file.clone(),
         line: one.frames[0].line,
@@ -208,6 +211,19 @@ fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Labe
         text,
         who,
         instruction: Some(one.instruction.clone()),
+    }
+}
+
+/// Whether an end that is a copy reads the memory that the finding is about.
+fn copy_reads(end: &End, finding: &Finding) -> bool {
+    match (&finding.detail, finding.rule) {
+        (Detail::CopyReads([here, there]), _) => {
+            let first = finding.ends.first();
+            let is_first = first.is_some_and(|e| (e.site, e.action) == (end.site, end.action));
+            if is_first { *here } else { *there }
+        }
+        (_, Rule::AsyncCopyHazard) => false,
+        _ => finding.place.is_none_or(|p| p.space != Space::Shared),
     }
 }
 

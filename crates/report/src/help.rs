@@ -15,6 +15,7 @@ pub(super) use race::differ_in_size;
 use race::{communication, race};
 use scope::scope;
 use simt::BadCall;
+use simt::mbarrier::Fault;
 use simt::observer::{BarrierFault, ImageFault, Space};
 use std::ops::Range;
 
@@ -178,12 +179,44 @@ pub(super) fn help(
         Rule::AsyncCopyHazard => {
             let place = between(guilty.get(1)?, guilty.first()?);
             let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
+            let begins = &guilty.get(1)?.instruction;
+            if begins.contains("complete_tx") {
+                return Some(format!(
+                    "wait for the phase of the mbarrier at which the copy completes (`bar.wait(token)`, `mbarrier.try_wait`) {place}, in each thread or in one before a barrier"
+                ));
+            }
+            if begins.contains(".bulk") {
+                let wait = match finding.detail {
+                    Detail::CopyReads([_, true]) => "cp_async_bulk_wait_group_read",
+                    _ => "cp_async_bulk_wait_group",
+                };
+                let wait = format!(
+                    "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
+                );
+                return Some(
+                    match (here.block, here.thread) == (copy.block, copy.thread) {
+                        true => format!("{wait} {place}"),
+                        false => format!("{wait}, then call `__syncthreads()`, {place}"),
+                    },
+                );
+            }
             let wait = "let each thread wait for its copies (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, which leave the n newest groups out)";
             match (here.block, here.thread) == (copy.block, copy.thread) {
                 true => format!("{wait} {place}"),
                 false => format!("{wait}, then call `__syncthreads()`, {place}"),
             }
         }
+        Rule::MissingProxyFence => format!(
+            "let each thread that writes call `cuda::ptx::fence_proxy_async(space_shared)` (`fence.proxy.async.shared::cta`) after {}, before the barrier",
+            at(1)
+        ),
+        Rule::MbarrierMisuse => match finding.detail {
+            Detail::Mbarrier(Fault::Arrivals { .. }) => format!(
+                "initialise the mbarrier with the number of all arrivals of a phase, or arrive with a smaller count at {}",
+                at(0)
+            ),
+            _ => format!("split what {} is for into smaller parts", at(0)),
+        },
         Rule::MissingDependencyWait => format!(
             "call `cudaGridDependencySynchronize()` (`griddepcontrol.wait`) before {}",
             at(0)

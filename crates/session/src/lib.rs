@@ -8,6 +8,7 @@ pub mod explore;
 pub mod explorer;
 pub mod expression;
 pub mod fill;
+pub mod host_order;
 pub mod order;
 pub mod reversal;
 pub mod simulator;

@@ -1,23 +1,16 @@
-//! The order of a host program's operations: streams, events, and waits of the host.
+//! The order of a host program's operations that are known beforehand: streams, events, and waits of the host.
 //!
-//! A host program issues commands one after another. Launches, copies and memory accesses of the host are *operations*.
-//! Operations on one stream follow each other. A stream that waits for an event follows the work that the event covers. The
-//! host follows what it waits for, and everything that it issues follows what it did before (CUDA C++ Programming Guide,
-//! "Streams", "Events", "Explicit Synchronization"). A copy of page-locked memory returns before it has completed.
+//! Launches, copies and memory accesses of the host are *operations*. [`HostOrder`] says what is before what. A copy of page-locked memory
+//! returns before it has completed. A host that waits for a stream waits for the work issued there and for what that work waited for, but not
+//! for later work on the default stream or on blocking streams, because the manual does not guarantee more.
 //!
-//! The legacy default stream orders more: work issued to it follows all earlier work on blocking streams, and later work on
-//! blocking streams follows it (CUDA Driver API, "Stream synchronization behavior"; CUDA C++ Programming Guide, "Default
-//! Stream", "Implicit Synchronization"). Non-blocking streams take no part in this. A host that waits for a stream waits for
-//! the work issued there and for what that work waited for, but not for later work on the default stream or on blocking
-//! streams, because the manual does not guarantee more.
-//!
-//! Each operation has a vector clock (Mattern 1989) over the host and the streams. [`Order::sequence`] returns one sequence that
-//! a machine could execute, chosen by a schedule: any linear extension of the order is valid.
+//! [`Order::sequence`] returns one sequence that a machine could execute, chosen by a schedule: any linear extension of the order is valid.
 
+pub use super::host_order::StreamKind;
+use super::host_order::{Agent, HOST, HostOrder, Stamp};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use simt::ScheduleSpec;
-use std::collections::BTreeMap;
 
 /// Something that a host program issues. Streams and events are numbers; an event that was never recorded is no
 /// reason to wait.
@@ -51,18 +44,6 @@ pub enum Command {
     },
 }
 
-/// How the legacy default stream and another one are ordered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StreamKind {
-    /// Not at all (`cudaStreamNonBlocking`).
-    #[default]
-    NonBlocking,
-    /// Each waits for what the other one was given before (`cudaStreamCreate`).
-    Blocking,
-    /// It is the legacy default stream itself.
-    Legacy,
-}
-
 /// The happens-before order of a host program's operations.
 #[derive(Clone, Debug)]
 pub struct Order {
@@ -70,17 +51,6 @@ pub struct Order {
     stamps: Vec<Option<Stamp>>,
     agents: usize,
 }
-
-/// When an operation is: the `number`th (from 1) of an agent, after so many of each agent.
-#[derive(Clone, Debug)]
-struct Stamp {
-    agent: usize,
-    number: u32,
-    clock: Vec<u32>,
-}
-
-/// The agent that the host is; stream `s` is agent `s + 1`.
-const HOST: usize = 0;
 
 impl Order {
     /// Of commands in the order in which the host issues them. Streams are of these kinds, by their number; those beyond the list are
@@ -93,69 +63,41 @@ impl Order {
             | Command::Wait { stream, .. }
             | Command::Synchronize { stream } => Some(*stream),
         });
-        let agents = streams.max().map_or(1, |s| s + 2);
-        let kind = |agent: usize| match agent {
-            HOST => StreamKind::NonBlocking,
-            stream => kinds.get(stream - 1).copied().unwrap_or_default(),
-        };
-        // Whom an action on an agent waits for, without its being said.
-        let implied = |agent: usize| -> Vec<usize> {
-            let other = match kind(agent) {
-                StreamKind::NonBlocking => return Vec::new(),
-                StreamKind::Blocking => StreamKind::Legacy,
-                StreamKind::Legacy => StreamKind::Blocking,
-            };
-            (0..agents).filter(|a| kind(*a) == other).collect()
-        };
-        let mut clocks = vec![vec![0u32; agents]; agents];
-        let mut events: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        let count = streams.max().map_or(0, |s| s + 1);
+        let mut order = HostOrder::default();
+        for stream in 0..count {
+            order.stream(kinds.get(stream).copied().unwrap_or_default());
+        }
+        let agent = |stream: usize| Agent(stream + 1);
         let mut stamps = Vec::new();
         for command in commands {
-            let agent = match command {
-                Command::Host | Command::Synchronize { .. } => HOST,
-                Command::Operation { stream }
-                | Command::Record { stream, .. }
-                | Command::Wait { stream, .. } => stream + 1,
-            };
-            // What is issued comes after what the host knows.
-            let host = clocks[HOST].clone();
-            join(&mut clocks[agent], &host);
-            for stream in implied(agent) {
-                let stream = clocks[stream].clone();
-                join(&mut clocks[agent], &stream);
-            }
-            let mut stamp = None;
-            match command {
-                Command::Host | Command::Operation { .. } => {
-                    clocks[agent][agent] += 1;
-                    stamp = Some(Stamp {
-                        agent,
-                        number: clocks[agent][agent],
-                        clock: clocks[agent].clone(),
-                    });
+            stamps.push(match *command {
+                Command::Host => Some(order.operation(HOST)),
+                Command::Operation { stream } => Some(order.operation(agent(stream))),
+                Command::Record { event, stream } => {
+                    order.record(event as u64, agent(stream));
+                    None
                 }
-                Command::Record { event, .. } => {
-                    events.insert(*event, clocks[agent].clone());
-                }
-                Command::Wait { event, .. } => {
-                    if let Some(clock) = events.get(event) {
-                        join(&mut clocks[agent], clock);
-                    }
+                Command::Wait { event, stream } => {
+                    order.wait(event as u64, agent(stream));
+                    None
                 }
                 Command::Synchronize { stream } => {
-                    let stream = clocks[stream + 1].clone();
-                    join(&mut clocks[HOST], &stream);
+                    order.synchronize(agent(stream));
+                    None
                 }
-            }
-            stamps.push(stamp);
+            });
         }
-        Order { stamps, agents }
+        Order {
+            stamps,
+            agents: order.agents(),
+        }
     }
 
     /// Whether operation `a` happens before operation `b`.
     pub fn is_before(&self, a: usize, b: usize) -> bool {
         match (&self.stamps[a], &self.stamps[b]) {
-            (Some(first), Some(second)) => a != b && second.clock[first.agent] >= first.number,
+            (Some(first), Some(second)) => a != b && second.is_after(first),
             _ => false,
         }
     }
@@ -169,9 +111,9 @@ impl Order {
     pub fn has_concurrency(&self) -> bool {
         let mut issued = vec![0u32; self.agents];
         self.stamps.iter().flatten().any(|stamp| {
-            let mut others = (0..self.agents).filter(|a| *a != stamp.agent);
-            let unordered = others.any(|a| issued[a] > stamp.clock[a]);
-            issued[stamp.agent] = stamp.number;
+            let mut others = (0..self.agents).filter(|a| *a != stamp.agent.0);
+            let unordered = others.any(|a| issued[a] > stamp.knows(Agent(a)));
+            issued[stamp.agent.0] = stamp.number;
             unordered
         })
     }
@@ -182,7 +124,7 @@ impl Order {
         let mut queues = vec![Vec::new(); self.agents];
         for (index, stamp) in self.stamps.iter().enumerate() {
             if let Some(stamp) = stamp {
-                queues[stamp.agent].push((index, stamp));
+                queues[stamp.agent.0].push((index, stamp));
             }
         }
         let mut rng = match schedule {
@@ -200,7 +142,7 @@ impl Order {
                     let others = (0..self.agents).filter(|a| *a != agent);
                     let free = others
                         .into_iter()
-                        .all(|a| done[a] >= stamp.clock[a] as usize);
+                        .all(|a| done[a] >= stamp.knows(Agent(a)) as usize);
                     free.then_some((*index, agent))
                 })
                 .collect();
@@ -217,17 +159,12 @@ impl Order {
     }
 }
 
-fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::Command::*;
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     const A: Command = Operation { stream: 0 };
     const B: Command = Operation { stream: 1 };

@@ -457,6 +457,7 @@ pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
         | Stop::WallClock(_)
         | Stop::Memory(_)
         | Stop::Interrupted
+        | Stop::EnginesDiffer(_)
         | Stop::KernelsSynchronise(..)
         | Stop::InvalidLaunch(_)
         | Stop::OutOfMemory(_) => return None,

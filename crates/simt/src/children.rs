@@ -81,7 +81,7 @@ impl ChildOrder {
 pub(crate) const STREAMS: u64 = 1 << 32;
 
 /// Launches that are prepared, and what is to be done.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Children {
     prepared: HashMap<u64, (KernelName, [u32; 3], [u32; 3], u32)>,
     pub ready: Vec<Child>,

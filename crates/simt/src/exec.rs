@@ -11,6 +11,7 @@ mod async_copy;
 mod atomic;
 mod barrier;
 mod bounds;
+mod bulk;
 mod call;
 mod changes;
 mod control;
@@ -32,6 +33,7 @@ mod word_update;
 
 // For the plain engine, which shares these.
 pub(crate) use barrier::faults as barrier_faults;
+pub(crate) use bulk::is_awaited;
 pub(crate) use changes::Changes;
 pub(crate) use memory::Request;
 pub(crate) use poison::Exchange;
@@ -44,6 +46,7 @@ use super::hooks::Hooks;
 use super::ids::*;
 use super::inline::{self, Inline};
 use super::op::*;
+use super::operations::{Group, Moment};
 use super::program::Program;
 use super::simd::{Work, at_best};
 use super::snapshot::Image;
@@ -78,6 +81,8 @@ pub(crate) struct Core<'a, O: Hooks> {
     /// Other cores run at the same time.
     pub parallel: bool,
     pub engine: Engine,
+    /// When asynchronous operations are performed.
+    pub moment: Moment,
     pub steps: u64,
     /// Bytes that its thread held when that was asked last.
     pub held: i64,
@@ -128,6 +133,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             output,
             parallel,
             engine: Engine::Fast,
+            moment: Moment::Late,
             steps: 0,
             held: meter::held(),
             tight: false,
@@ -344,15 +350,42 @@ impl<'a, O: Hooks> Core<'a, O> {
                     pc += 1;
                 }
                 Op::CommitGroup => {
-                    self.close_group(warp, active);
+                    self.close_group(warp, Group::Copy, active);
                     pc += 1;
                 }
                 Op::WaitGroup(newest) => {
                     self.wait_for_copies(block, w, active, *newest);
                     pc += 1;
                 }
-                Op::CopiesArrive => {
-                    self.copies_arrive(block, w, active);
+                Op::Bulk(_) | Op::CopiesArrive(_) => {
+                    if active != 0 {
+                        if visible == 0 {
+                            fuel += 1;
+                            leave!(Yield::QuantumExpired);
+                        }
+                        visible -= u32::from(visible != u32::MAX);
+                        match i.op {
+                            Op::Bulk(index) => self.bulk(block, w, s, index, active, i.site),
+                            Op::CopiesArrive(index) => {
+                                self.copies_arrive(block, w, s, index, active, i.site);
+                            }
+                            _ => {}
+                        }
+                    }
+                    pc += 1;
+                }
+                Op::CommitBulk => {
+                    self.close_group(warp, Group::Bulk, active);
+                    pc += 1;
+                }
+                Op::WaitBulk { newest, read } => {
+                    self.wait_for_bulk(block, w, active, *newest, *read);
+                    pc += 1;
+                }
+                Op::ProxyFence => {
+                    if active != 0 && O::WATCHES {
+                        self.observer.proxy_fence(i.site, block.who(w), active);
+                    }
                     pc += 1;
                 }
                 Op::AwaitPhase(op) => {

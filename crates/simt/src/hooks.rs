@@ -58,6 +58,8 @@ impl Events for Any<'_> {
         word_updates(updates: &WordUpdates<'_>);
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
+        copy_reads_end(who: WarpRef, number: u64, mask: Mask);
+        proxy_fence(site: Site, who: WarpRef, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
         copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
         phase_completes(block: BlockId, object: u64);
@@ -220,6 +222,8 @@ impl<H: Hooks> Events for Lent<'_, H> {
         block_ends(block: BlockId);
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
+        copy_reads_end(who: WarpRef, number: u64, mask: Mask);
+        proxy_fence(site: Site, who: WarpRef, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
         copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
         phase_completes(block: BlockId, object: u64);

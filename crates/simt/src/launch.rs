@@ -8,6 +8,7 @@
 //! that nothing happened between blocks, memory is put back and the launch is run
 //! again on one core. What nobody watches is not run again.
 
+mod both;
 mod decide;
 mod parallel;
 mod prepare;
@@ -26,6 +27,7 @@ use super::hooks::{Any, Hooks, Lent};
 use super::ids::*;
 use super::memory::*;
 use super::observer::*;
+use super::operations::Moment;
 use super::program::Program;
 use super::schedule::ScheduleSpec;
 use super::state::*;
@@ -82,6 +84,35 @@ pub fn launch<O: Observer>(
 /// # Errors
 /// As [`launch()`].
 pub fn launch_or_wait<O: Observer>(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    jobs: usize,
+    observer: &mut O,
+) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+    if limits.engine != Engine::Both {
+        return on_one_engine(device, program, launch, schedule, limits, jobs, observer);
+    }
+    let jobs = if O::WATCHES { jobs } else { 1 };
+    let ready = validate::validate(program, launch)
+        .and_then(|()| Prepared::new(device, program, launch))
+        .is_ok();
+    let kernel = (program.entry.as_str(), ready);
+    both::launch(
+        device,
+        kernel,
+        limits,
+        observer,
+        |device, limits, observer| {
+            on_one_engine(device, program, launch, schedule, limits, jobs, observer)
+        },
+    )
+}
+
+/// The same, on the engine that the limits name.
+fn on_one_engine<O: Observer>(
     device: &mut Device,
     program: &Program,
     launch: &Launch,
@@ -236,6 +267,7 @@ fn run<H: Hooks>(
         ended_at: AtomicU64::new(counts[2]),
         apart: schedule.is_apart(),
         weak: is_weak(program, schedule),
+        moment: schedule.moment(),
         state_bytes: prepared.state_bytes(program),
     };
     let blocks = launch.grid.count() as u32;
@@ -313,6 +345,8 @@ struct Grid<'a> {
     apart: bool,
     /// Whether strong loads may return older values.
     weak: bool,
+    /// When asynchronous operations are performed.
+    moment: Moment,
     state_bytes: u64,
 }
 
@@ -336,6 +370,7 @@ impl<'a> Grid<'a> {
             parallel,
         );
         core.engine = self.limits.engine;
+        core.moment = self.moment;
         // A sweep reads the oldest values everywhere; schedules that decide say where.
         core.history = self.weak.then(|| Box::new(StoreHistory::new()));
         core

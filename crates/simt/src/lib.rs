@@ -13,6 +13,7 @@
 
 pub mod alu;
 mod async_copies;
+mod bulk_events;
 mod call_stack;
 pub mod children;
 pub mod cores;
@@ -30,6 +31,7 @@ pub mod mbarrier;
 pub mod memory;
 pub mod observer;
 pub mod op;
+mod operations;
 mod plain;
 pub mod program;
 pub mod schedule;

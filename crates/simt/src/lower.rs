@@ -12,6 +12,7 @@
 
 mod async_copy;
 pub mod barrier_postdominators;
+mod bulk;
 mod compare_and_swap;
 pub mod control;
 pub mod def_use;
@@ -234,6 +235,7 @@ impl<'m> Lowering<'m> {
                 atomic_ops: Vec::new(),
                 image_ops: Vec::new(),
                 copy_ops: Vec::new(),
+                bulk_ops: Vec::new(),
                 matrix_ops: Vec::new(),
                 points: 0,
                 required_block: None,

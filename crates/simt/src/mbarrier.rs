@@ -17,6 +17,79 @@ pub const PHASE: u64 = 1 << 63;
 /// What an initialised object is, for one expected arrival. Twice as much is the object for two.
 pub const ONE: u64 = 1 | 1 << COUNT;
 
+/// What an instruction does to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// `mbarrier.arrive`
+    Arrive,
+    /// `mbarrier.arrive_drop`
+    Drop,
+    /// `mbarrier.expect_tx`
+    Expect,
+    /// `mbarrier.complete_tx`
+    Complete,
+    /// `mbarrier.arrive.expect_tx`
+    ExpectAndArrive,
+    /// `mbarrier.arrive_drop.expect_tx`
+    ExpectAndDrop,
+    /// `cp.async.mbarrier.arrive`: an arrival more is to come.
+    Await,
+}
+
+/// What an object may not be told ("mbarrier.arrive": "the pending count … must be in the range of the mbarrier object", "Valid ranges for the counts").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// More arrivals than are pending.
+    Arrivals {
+        /// How many.
+        count: u64,
+        /// How many are pending.
+        pending: u64,
+    },
+    /// The bytes that are still to come are out of range then.
+    Bytes(i64),
+}
+
+/// The most bytes that may be to come, or may have come too early.
+pub const MOST_BYTES: i64 = (1 << 20) - 1;
+
+impl Update {
+    /// The function of the word and a count.
+    pub fn function(self) -> fn(u64, u64) -> u64 {
+        match self {
+            Update::Arrive => arrive,
+            Update::Drop => arrive_drop,
+            Update::Expect => expect,
+            Update::Complete => arrived,
+            Update::ExpectAndArrive => expect_and_arrive,
+            Update::ExpectAndDrop => expect_and_drop,
+            Update::Await => await_arrival,
+        }
+    }
+
+    /// What is wrong with it, of an object that is `word`.
+    pub fn fault(self, word: u64, count: u64) -> Option<Fault> {
+        let state = State::of(word);
+        let (arrivals, bytes) = match self {
+            Update::Arrive | Update::Drop => (count, 0),
+            Update::Expect => (0, count as i64),
+            Update::Complete => (0, -(count as i64)),
+            Update::ExpectAndArrive | Update::ExpectAndDrop => (1, count as i64),
+            Update::Await => (0, 0),
+        };
+        let pending = u64::from(state.pending);
+        let bytes = i64::from(state.bytes) + bytes;
+        match () {
+            () if arrivals > pending => Some(Fault::Arrivals {
+                count: arrivals,
+                pending,
+            }),
+            () if bytes.abs() > MOST_BYTES => Some(Fault::Bytes(bytes)),
+            () => None,
+        }
+    }
+}
+
 struct Object {
     pending: u64,
     expected: u64,
@@ -51,7 +124,8 @@ impl Object {
     }
 }
 
-/// `mbarrier.arrive`: so many arrivals fewer are pending. More than are pending count as those: what happens then is undefined.
+/// `mbarrier.arrive`: so many arrivals fewer are pending. More than are pending count as those: an H100 ends the kernel then
+/// ([`Fault::Arrivals`]).
 pub fn arrive(word: u64, count: u64) -> u64 {
     let object = Object::of(word);
     Object {
@@ -131,9 +205,14 @@ impl State {
     }
 }
 
-/// `cp.async.mbarrier.arrive` whose copies are complete: one arrival more is pending, and then it comes.
-pub fn arrive_in_addition(word: u64, _: u64) -> u64 {
-    word
+/// `cp.async.mbarrier.arrive`: one arrival more is pending in the current phase, and comes later.
+pub fn await_arrival(word: u64, count: u64) -> u64 {
+    let object = Object::of(word);
+    Object {
+        pending: (object.pending + count).min(PENDING),
+        ..object
+    }
+    .word()
 }
 
 #[cfg(test)]
@@ -176,6 +255,27 @@ mod tests {
         assert_eq!(word & (PHASE | PENDING), 2);
         let word = arrive(expect_and_arrive(word, 1 << 19), 1);
         assert_eq!(word, PHASE | (2 * ONE));
+    }
+
+    #[test]
+    fn surplus_arrivals_and_bytes_out_of_range_are_faults() {
+        let fault = Update::Arrive.fault(2 * ONE, 3);
+        assert_eq!(
+            fault,
+            Some(Fault::Arrivals {
+                count: 3,
+                pending: 2
+            })
+        );
+        assert_eq!(Update::Arrive.fault(2 * ONE, 2), None);
+        let most = MOST_BYTES as u64;
+        assert_eq!(Update::Expect.fault(ONE, most), None);
+        let fault = Update::Expect.fault(expect(ONE, most), 1);
+        assert_eq!(fault, Some(Fault::Bytes(1 << 20)));
+        // Bytes that come before they are expected are legal, within the same range.
+        assert_eq!(Update::Complete.fault(ONE, most), None);
+        let fault = Update::Complete.fault(ONE, most + 1);
+        assert_eq!(fault, Some(Fault::Bytes(-(1 << 20))));
     }
 
     #[test]

@@ -171,6 +171,8 @@ pub struct LaunchShape {
     pub non_coherent: bool,
     /// Whether the program has asynchronous copies.
     pub async_copies: bool,
+    /// Whether it has operations of the async proxy.
+    pub async_proxy: bool,
     /// Byte ranges of the arena that no instruction of the program can write, and that reads through textures go to.
     pub unwritten: Arc<[Range<u64>]>,
     /// Whether threads can be ordered by anything but whole-block barriers and
@@ -257,6 +259,14 @@ pub trait Events {
     /// Lanes have waited for a copy of their warp, by its number.
     fn copy_ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
         let _ = (who, number, mask);
+    }
+    /// Lanes have waited until a copy of their warp, by its number, has read its source (`cp.async.bulk.wait_group.read`).
+    fn copy_reads_end(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        let _ = (who, number, mask);
+    }
+    /// Lanes have made what they, and those ordered before them, have done to memory visible to the async proxy (PTX ISA, "fence.proxy.async").
+    fn proxy_fence(&mut self, site: Site, who: WarpRef, mask: Mask) {
+        let _ = (site, who, mask);
     }
     /// Lanes let a copy of their warp, by its number, arrive at an mbarrier: whoever waits for that phase waits for the copy, and nobody else
     /// (PTX ISA, "cp.async.mbarrier.arrive"). What it does to memory follows here, as at [`Events::copy_ends`], which follows if the lanes wait
@@ -353,6 +363,15 @@ pub trait Observer: Events + Sized + Send {
     fn salvage(&mut self, forks: Vec<Self>) {
         let _ = forks;
     }
+    /// Another one that knows the same, to watch the launch again on the other engine; `None` if there can be none.
+    fn twin(&self) -> Option<Self> {
+        None
+    }
+    /// What it saw that its twin did not, or otherwise.
+    fn difference(&mut self, twin: Self) -> Option<String> {
+        let _ = twin;
+        None
+    }
 }
 
 /// Watches nothing: a run at full speed.
@@ -368,5 +387,8 @@ impl Observer for NullObserver {
     }
     fn join(&mut self, _: Vec<NullObserver>) -> Joined {
         Joined::Clean
+    }
+    fn twin(&self) -> Option<NullObserver> {
+        Some(NullObserver)
     }
 }

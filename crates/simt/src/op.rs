@@ -178,8 +178,21 @@ pub enum Op {
     CommitGroup,
     /// `cp.async.wait_group`, with the groups that need not be complete; `cp.async.wait_all` without.
     WaitGroup(Option<u32>),
-    /// `cp.async.mbarrier.arrive`, without the arrival itself, which follows.
-    CopiesArrive,
+    /// `cp.async.mbarrier.arrive`: the arrival that follows the lanes' copies, an index into [`super::Program::atomic_ops`].
+    CopiesArrive(u32),
+    /// `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async`, `red.async`: an index into [`super::Program::bulk_ops`].
+    Bulk(u32),
+    /// `cp.async.bulk.commit_group`
+    CommitBulk,
+    /// `cp.async.bulk.wait_group`
+    WaitBulk {
+        /// The groups that need not be complete.
+        newest: u32,
+        /// Whether their sources only have to have been read (`.read`).
+        read: bool,
+    },
+    /// `fence.proxy.async`
+    ProxyFence,
     /// Before `mbarrier.test_wait` and `mbarrier.try_wait` look.
     AwaitPhase(Box<AwaitPhase>),
     /// Where `p` holds, the phase of the mbarrier that was asked for is complete.

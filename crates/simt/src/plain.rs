@@ -12,6 +12,7 @@
 //! | `memory.rs` | "ld", "st", state spaces, generic addresses |
 //! | `atomic.rs` | "atom", "red" |
 //! | `async_copies.rs` | "cp.async" |
+//! | `bulk.rs` | "cp.async.bulk", "cp.reduce.async.bulk", "st.async", "red.async", "cp.async.mbarrier.arrive" |
 //! | `phases.rs` | "mbarrier.test_wait", "mbarrier.try_wait" |
 //! | `barrier.rs` | "bar, barrier" |
 //! | `warp.rs` | "bar.warp.sync", "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync", "activemask" |
@@ -24,6 +25,7 @@
 //!   `racetrap dev conform`. They are called for a row of operands in which inactive lanes are zero; results are taken lane by lane.
 //! * The state of warps and blocks ([`crate::state`]) and the loops that give turns ([`crate::launch`]), so that a schedule interleaves both
 //!   engines alike and their runs can be compared to the byte.
+//! * The list of asynchronous operations and when they are performed ([`crate::operations`]), and what observers are told of bulk ones.
 //! * What is no execution: the wording of faults and misuse, values that weak schedules may return ([`crate::weak_memory`]), undefined
 //!   values that are followed ([`crate::undefined`]), whether a launch waits (`exec::Changes`).
 //! * What the driver provides (`printf`, `malloc`, `assert`), and texture fetches, whose short way is not taken here.
@@ -38,6 +40,7 @@ mod arithmetic;
 mod async_copies;
 mod atomic;
 mod barrier;
+mod bulk;
 mod calls;
 mod memory;
 mod phases;
@@ -50,8 +53,12 @@ use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::observer::*;
 use crate::op::*;
+use crate::operations::Group;
 use crate::state::*;
 use crate::stop::{BadCall, Stop};
+
+/// What is added to the text of an instruction that only the fast engine executes.
+pub(crate) const ONLY_FAST: &str = " (with --plain)";
 
 /// Runs split `s` of warp `w` until it has to wait, ends, meets another split, or its turn is over.
 pub(crate) fn run<O: Hooks>(
@@ -252,9 +259,19 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 self.image(&program.image_ops[*index as usize], active, i.site)?;
             }
             Op::AsyncCopy(index) => self.begin_copy(*index, active, i.site),
-            Op::CommitGroup => self.close_group(active),
+            Op::CommitGroup => self.close_group(Group::Copy, active),
             Op::WaitGroup(newest) => self.wait_for_copies(active, *newest),
-            Op::CopiesArrive => self.copies_arrive(active),
+            Op::Bulk(_) | Op::CopiesArrive(_) if !self.sees() => return Ok(Step::NotYet),
+            Op::Bulk(index) => self.bulk(*index, active, i.site),
+            Op::CopiesArrive(index) => self.copies_arrive(*index, active, i.site),
+            Op::CommitBulk => self.close_group(Group::Bulk, active),
+            Op::WaitBulk { newest, read } => self.wait_for_bulk(active, *newest, *read),
+            Op::ProxyFence => {
+                if O::WATCHES {
+                    let who = self.who();
+                    self.core.observer.proxy_fence(i.site, who, active);
+                }
+            }
             Op::PhaseAwaited { p, base, offset } => {
                 let found = filter(active, |l| self.p(*p, l));
                 if O::WATCHES && found != 0 {
@@ -373,7 +390,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
 
     /// Stops the run at an instruction that only the fast engine executes.
     fn not_here(&self, site: Site) -> Box<Stop> {
-        self.unsupported(site, " (with --plain)")
+        self.unsupported(site, ONLY_FAST)
     }
 
     /// "bra": lanes whose guard holds jump.

@@ -5,7 +5,7 @@ use super::children::KernelName;
 use super::ids::Site;
 use super::matrix::MatrixOp;
 use super::observer::{Effect, RunRead};
-use super::op::{AtomicOp, Base, CopyOp, ImageOp, Instr, MemoryOp, Op, Slot};
+use super::op::{AtomicOp, Base, BulkOp, CopyOp, ImageOp, Instr, MemoryOp, Op, Slot};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -49,6 +49,8 @@ pub struct Program {
     pub image_ops: Vec<ImageOp>,
     /// Asynchronous copies.
     pub copy_ops: Vec<CopyOp>,
+    /// Bulk copies, and asynchronous stores and reductions.
+    pub bulk_ops: Vec<BulkOp>,
     /// What is done to matrices.
     pub matrix_ops: Vec<MatrixOp>,
     /// Meeting points, see [`super::lower::barrier_postdominators`].
@@ -305,6 +307,8 @@ pub struct Facts {
     pub non_coherent: bool,
     /// Whether there are asynchronous copies.
     pub async_copies: bool,
+    /// Whether there are operations of the async proxy.
+    pub async_proxy: bool,
     /// Whether dependent launches may begin before it has ended: it has `griddepcontrol.launch_dependents`.
     pub launches_dependents: bool,
     /// Whether anything but whole-block barriers and warp barriers may order threads.

@@ -28,6 +28,7 @@ pub mod reverse;
 
 use super::ids::*;
 use super::observer::WarpRef;
+use super::operations::Moment;
 use std::fmt;
 use std::str::FromStr;
 
@@ -171,6 +172,15 @@ impl ScheduleSpec {
             self,
             ScheduleSpec::LaneByLane | ScheduleSpec::Weak { seed: None }
         )
+    }
+
+    /// When asynchronous operations are performed.
+    pub(crate) fn moment(&self) -> Moment {
+        match self {
+            ScheduleSpec::Lockstep => Moment::Late,
+            ScheduleSpec::LaneByLane => Moment::AtOnce,
+            _ => Moment::Mixed,
+        }
     }
 
     /// Whether strong loads may return stale values.

@@ -1,6 +1,7 @@
 //! Copies of what is allocated on a device, to run a launch again: in another way, or under another schedule. Of all of it, or of what
 //! somebody is about to write to.
 
+use super::children::Children;
 use super::device::Device;
 use super::memory::Heap;
 use std::ops::Range;
@@ -31,6 +32,8 @@ pub struct Image {
     /// In the order of their addresses.
     pieces: Vec<Piece>,
     heap: Heap,
+    /// What kernels have asked for, too.
+    children: Children,
 }
 
 impl std::fmt::Debug for Image {
@@ -91,9 +94,12 @@ impl Device {
             })
         });
         let heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
+        let children = self.children.lock();
+        let children = children.unwrap_or_else(PoisonError::into_inner);
         Image {
             pieces: pieces.collect(),
             heap: heap.clone(),
+            children: children.clone(),
         }
     }
 
@@ -111,6 +117,30 @@ impl Device {
         })
     }
 
+    /// What is not as it was when the copy was made, if anything is: memory, which of it has been written, the heap, what kernels have asked for.
+    pub(crate) fn differs_from(&mut self, image: &Image) -> Option<String> {
+        if let Some((offset, [then, now])) = self.first_difference(image) {
+            return Some(format!(
+                "the word at byte {offset} of memory: {then:#x}, and {now:#x}"
+            ));
+        }
+        let written = |piece: &&Piece| {
+            let copy = piece.copy.get();
+            copy.is_some_and(|copy| self.arena.valid.copy_of(piece.words.clone()) != copy.valid)
+        };
+        if let Some(piece) = image.pieces.iter().find(written) {
+            return Some(format!("what has been written of words {:?}", piece.words));
+        }
+        let heap = self.heap.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if *heap != image.heap {
+            return Some(format!("the heap: {:?}, and {heap:?}", image.heap));
+        }
+        let children = self.children.get_mut();
+        let children = children.unwrap_or_else(PoisonError::into_inner);
+        (*children != image.children)
+            .then(|| format!("children: {:?}, and {children:?}", image.children))
+    }
+
     /// Puts back what was allocated when the copy was made, as far as it was copied.
     pub fn put_back(&mut self, image: &Image) {
         for piece in &image.pieces {
@@ -126,6 +156,8 @@ impl Device {
         }
         let heap = self.heap.get_mut().unwrap_or_else(PoisonError::into_inner);
         *heap = image.heap.clone();
+        let children = self.children.get_mut();
+        *children.unwrap_or_else(PoisonError::into_inner) = image.children.clone();
     }
 }
 

@@ -1,12 +1,12 @@
 //! The state of a running launch: blocks, warps, splits.
 
 use super::alu::{Row32, Row64};
-use super::async_copies::Copies;
 use super::call_stack::CallStack;
 use super::ids::*;
 use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};
 use super::op::Slot;
+use super::operations::Operations;
 use super::program::Program;
 
 /// Lanes of a warp that share a program counter.
@@ -73,8 +73,8 @@ pub(crate) struct Warp {
     pub exit_site: [Site; LANES],
     pub splits: Vec<Split>,
     pub local: Local,
-    /// Asynchronous copies; none before the first.
-    pub copies: Option<Box<Copies>>,
+    /// Asynchronous operations; none before the first.
+    pub operations: Option<Box<Operations>>,
     /// By meeting point: lanes that went around it, lanes whose arrival is not consumed yet.
     pub passed: Vec<Mask>,
     pub arrived: Vec<Mask>,
@@ -98,7 +98,7 @@ impl Warp {
             exit_site: [Site(0); LANES],
             splits: Vec::new(),
             local: Local::default(),
-            copies: None,
+            operations: None,
             passed: vec![0; points],
             arrived: vec![0; points],
             passed_site: vec![Site(0); points],
@@ -115,7 +115,7 @@ impl Warp {
         self.p.fill(0);
         self.carry = 0;
         self.exited = 0;
-        self.copies = None;
+        self.operations = None;
         self.exit_site = [Site(0); LANES];
         self.passed.fill(0);
         self.arrived.fill(0);

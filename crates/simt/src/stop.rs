@@ -2,8 +2,8 @@
 
 use super::ids::*;
 use super::observer::Party;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Budgets of one launch.
@@ -25,13 +25,30 @@ pub struct Limits {
 }
 
 /// Who executes a launch. Both do the same, to the byte: memory, output, findings and counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// A whole warp at once, by shortcuts where there are some.
-    #[default]
     Fast,
     /// Lane after lane and byte after byte, on one core: slow, and short enough to be compared with the manual. For those who doubt the other one.
     Plain,
+    /// Both, one after the other; all that came of it is compared (`launch/both.rs`).
+    Both,
+}
+
+/// Warp-instructions up to which launches run on both engines, where the process was started to compare them.
+pub(crate) fn most_steps() -> Option<u64> {
+    static MOST: OnceLock<Option<u64>> = OnceLock::new();
+    *MOST.get_or_init(|| std::env::var("RACETRAP_ENGINES").ok()?.parse().ok())
+}
+
+impl Default for Engine {
+    /// The fast one, unless the process was started to compare them.
+    fn default() -> Engine {
+        match most_steps() {
+            Some(_) => Engine::Both,
+            None => Engine::Fast,
+        }
+    }
 }
 
 /// A run as others see it while it goes on: how far it is. They may end it.
@@ -72,6 +89,11 @@ impl Live {
     /// Warp-instructions of all parts.
     pub fn all_steps(&self) -> u64 {
         self.all.load(Relaxed)
+    }
+
+    /// Something else, which ends when this ends and is not counted here.
+    pub(crate) fn apart(&self) -> Live {
+        Live::until(self.ended.clone())
     }
 
     /// Ends what runs, and what would begin.
@@ -115,7 +137,7 @@ impl Default for Limits {
             memory: 2 << 30,
             wall: None,
             others: Others::Nobody,
-            engine: Engine::Fast,
+            engine: Engine::default(),
             live: None,
         }
     }
@@ -184,6 +206,7 @@ impl Stop {
             | Stop::WallClock(_)
             | Stop::Memory(_)
             | Stop::Interrupted
+            | Stop::EnginesDiffer(_)
             | Stop::KernelsSynchronise(..)
             | Stop::InvalidLaunch(_)
             | Stop::OutOfMemory(_) => false,
@@ -248,6 +271,11 @@ pub enum Stop {
     /// Somebody ended it.
     #[error("the run was interrupted")]
     Interrupted,
+    /// The two engines do not agree ([`Engine::Both`]).
+    #[error(
+        "both engines of racetrap ran this launch, and do not agree; this is a bug of racetrap: {0}"
+    )]
+    EnginesDiffer(String),
     /// A `trap` instruction.
     #[error("the kernel executed `trap`")]
     Trap {

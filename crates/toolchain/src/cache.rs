@@ -5,6 +5,9 @@
 //! that is taken for another one. Of headers outside the source's reach, those of the system and the toolkit, size and time of change
 //! are compared. Not seen: a header that appears in a folder that is searched earlier.
 //!
+//! Only what a compiler made is kept, never that it failed. An entry is written beside its place and moved there, and what it ends with
+//! is a sum of the rest, so that half an entry, or one whose bits a disk has lost, is none.
+//!
 //! A cache that can't be read or written is none; that is no error.
 
 use std::collections::hash_map::DefaultHasher;
@@ -17,12 +20,13 @@ const ENTRIES: usize = 200;
 /// Largest entry, bytes.
 const LARGEST: usize = 32 << 20;
 /// First line of an entry: its format.
-const FORMAT: &str = "racetrap ptx 1";
+const FORMAT: &str = "racetrap ptx 2";
 
 /// Compiled PTX in a folder.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
+    entries: usize,
 }
 
 /// A header that the compiler read, and how it is recognised.
@@ -39,14 +43,21 @@ impl Cache {
     pub fn at(folder: &Path) -> Cache {
         Cache {
             folder: folder.to_path_buf(),
+            entries: ENTRIES,
         }
+    }
+
+    /// That keeps so many entries.
+    #[must_use]
+    pub fn of_entries(self, entries: usize) -> Cache {
+        Cache { entries, ..self }
     }
 
     /// What was compiled of this: the text of all that the compiler is given.
     pub fn get(&self, given: &[u8]) -> Option<String> {
         let path = self.path(given);
         let bytes = std::fs::read(&path).ok()?;
-        let mut parts = Parts(&bytes);
+        let mut parts = Parts(whole(&bytes)?);
         if parts.next()? != FORMAT.as_bytes() || parts.next()? != given {
             return None;
         }
@@ -84,6 +95,8 @@ impl Cache {
             part(&mut entry, &content);
         }
         part(&mut entry, ptx.as_bytes());
+        let sum = sum(&entry);
+        entry.extend(sum.to_le_bytes());
         if entry.len() > LARGEST || std::fs::create_dir_all(&self.folder).is_err() {
             return;
         }
@@ -114,7 +127,7 @@ impl Cache {
             .filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path())))
             .collect();
         all.sort();
-        let over = all.len().saturating_sub(ENTRIES);
+        let over = all.len().saturating_sub(self.entries);
         for (_, path) in &all[..over] {
             let _ = std::fs::remove_file(path);
         }
@@ -135,6 +148,19 @@ pub(super) fn stamp(path: &Path) -> Option<String> {
     let data = std::fs::metadata(path).ok()?;
     let changed = data.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(format!("{} {}", data.len(), changed.as_nanos()))
+}
+
+/// What an entry ends with.
+fn sum(bytes: &[u8]) -> u64 {
+    let mut hash = DefaultHasher::new();
+    hash.write(bytes);
+    hash.finish()
+}
+
+/// An entry without its sum, where that is right.
+fn whole(bytes: &[u8]) -> Option<&[u8]> {
+    let (rest, end) = bytes.split_last_chunk::<8>()?;
+    (sum(rest) == u64::from_le_bytes(*end)).then_some(rest)
 }
 
 /// Appends a part of an entry: its length, and its bytes.
@@ -158,6 +184,12 @@ impl<'a> Iterator for Parts<'a> {
         self.0 = rest.get(length..)?.strip_prefix(b"\n")?;
         Some(bytes)
     }
+}
+
+/// What an entry is the answer to.
+#[cfg(test)]
+pub(super) fn given_of(entry: &[u8]) -> Vec<u8> {
+    Parts(entry).nth(1).unwrap().to_vec()
 }
 
 fn number(digits: &[u8]) -> Option<usize> {
@@ -205,6 +237,12 @@ mod tests {
         }
         std::fs::write(&path, b"99999999999999999999\n").unwrap();
         assert_eq!(cache.get(b"given"), None);
+        for at in 0..whole.len() {
+            let mut other = whole.clone();
+            other[at] ^= 1;
+            std::fs::write(&path, other).unwrap();
+            assert_eq!(cache.get(b"given"), None, "bit of byte {at}");
+        }
     }
 
     #[test]

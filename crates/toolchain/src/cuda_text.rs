@@ -14,10 +14,12 @@ mod host;
 mod indirect;
 mod macros;
 mod scan;
+mod unknown;
 
-pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
+pub use assume::{depends, has_shape};
 pub use expression::scalar_bytes;
 pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
+pub use unknown::{Assumed, Missing, Takes, Unknown};
 
 pub use function::Field;
 use function::{FunctionText, functions};

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A program and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,11 +13,20 @@ pub struct Program {
     pub through: String,
 }
 
+/// A toolkit of the process's own: see [`also_in`].
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Lets [`find_program`] look into a toolkit that came with racetrap, such as that of Python's packages; the first one that is named counts.
+pub fn also_in(toolkit: PathBuf) {
+    let _ = OWN.set(toolkit);
+}
+
 /// The places that were searched, for the error message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Searched(pub Vec<String>);
 
-/// Finds a toolkit program by name. Searches, in this order: `PATH`, `CUDA_PATH`, `CUDA_HOME`, the project's installation
+/// Finds a toolkit program by name. Searches, in this order: `PATH`, `CUDA_PATH`, `CUDA_HOME`, the toolkit that
+/// came with racetrap ([`also_in`]), the project's installation
 /// (`.toolchain/cuda` in the current folder or a parent), the user's installation (`racetrap/cuda` in the user's data
 /// folder), `/usr/local/cuda`, `/opt/cuda`.
 ///
@@ -46,6 +56,9 @@ fn folders() -> Vec<(String, PathBuf)> {
         if let Some(root) = env::var_os(variable).filter(|v| !v.is_empty()) {
             all.push((variable.to_string(), Path::new(&root).join("bin")));
         }
+    }
+    if let Some(root) = OWN.get() {
+        all.push((root.display().to_string(), root.join("bin")));
     }
     let own = ".toolchain/cuda";
     if let Ok(here) = env::current_dir() {

@@ -6,8 +6,10 @@
 
 mod source_copy;
 
-use super::cache::{self, Cache};
+use super::blame;
+use super::cache::{self, Cache, Header};
 use super::find::{Program, Searched, find_program};
+use super::reach;
 use super::sandbox::{Confined, Ended, Job, Sandbox};
 use super::scratch::Scratch;
 use super::seccomp::Calls;
@@ -106,6 +108,14 @@ pub enum CompileError {
         /// The given value.
         value: String,
     },
+    /// The compiler failed, and not because of the file.
+    #[error("nvcc could not compile {}: {why}", file.display())]
+    Broken {
+        /// The file.
+        file: PathBuf,
+        /// Why, in its own words.
+        why: String,
+    },
     /// The compiler rejected the file.
     #[error("nvcc failed to compile {} ({build} build)", file.display())]
     Refused {
@@ -157,6 +167,21 @@ impl Nvcc {
         optimisation: Optimisation,
         options: &CompileOptions,
     ) -> Result<String, CompileError> {
+        self.compile_noting(file, optimisation, options, None)
+    }
+
+    /// The same; the headers that were read are noted, where they are known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Nvcc::compile`].
+    pub fn compile_noting(
+        &self,
+        file: &Path,
+        optimisation: Optimisation,
+        options: &CompileOptions,
+        headers: Option<&mut Vec<Header>>,
+    ) -> Result<String, CompileError> {
         let start = |error| CompileError::Start {
             program: self.program.path.clone(),
             error,
@@ -192,14 +217,16 @@ impl Nvcc {
             if let Some(ptx) = cache.get(given) {
                 return Ok(ptx);
             }
+        }
+        if given.is_some() || headers.is_some() {
             arguments.extend(["-MD".into(), "-MF".into(), DEPENDENCIES.into()]);
         }
         let ended = self.sandbox(&room, options).run(&Job {
             program: self.program.path.clone(),
             arguments,
             folder: room.scratch.clone(),
-            environment: vec![("TMPDIR", room.scratch.clone().into())],
-            clean: false,
+            environment: environment(&room.scratch),
+            clean: true,
         });
         let Ended {
             status,
@@ -220,6 +247,12 @@ impl Nvcc {
             }
             let mut messages = String::from_utf8_lossy(&stderr).into_owned();
             messages.push_str(&String::from_utf8_lossy(&stdout));
+            if let Some(why) = blame::of_the_machine(status, &messages) {
+                return Err(CompileError::Broken {
+                    file: file.to_path_buf(),
+                    why: room.renamed(&why),
+                });
+            }
             if messages.trim().is_empty() {
                 messages = format!("nvcc ended with {status} and said nothing");
             }
@@ -231,21 +264,23 @@ impl Nvcc {
         }
         let ptx = std::fs::read_to_string(room.scratch.join("out.ptx")).map_err(start)?;
         let ptx = room.with_real_files(&ptx);
-        if let (Some(cache), Some(given)) = (&cache, &given)
-            && let Some(headers) = room.headers_read()
-        {
-            cache.put(given, &headers, &ptx);
+        let read = match given.is_some() || headers.is_some() {
+            true => room.headers_read(),
+            false => None,
+        };
+        if let (Some(cache), Some(given), Some(read)) = (&cache, &given, &read) {
+            cache.put(given, read, &ptx);
+        }
+        if let (Some(headers), Some(read)) = (headers, read) {
+            *headers = read;
         }
         Ok(ptx)
     }
 
     /// All that decides what the compiler writes, but for the headers that the source names.
     fn given(&self, room: &Room, arguments: &[OsString]) -> Option<Vec<u8>> {
-        let mut given = Vec::new();
+        let mut given = self.surroundings()?;
         let mut add = |bytes: &[u8]| cache::part(&mut given, bytes);
-        add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(self.program.path.to_str()?.as_bytes());
-        add(cache::stamp(&self.program.path)?.as_bytes());
         for argument in arguments {
             add(argument.to_str()?.as_bytes());
         }
@@ -256,6 +291,43 @@ impl Nvcc {
             add(&std::fs::read(room.scratch.join(file)).ok()?);
         }
         Some(given)
+    }
+
+    /// All that decides what the compiler makes of one and the same source with the same options, but for headers: this program, the
+    /// compiler and its parts, the host compiler, and the environment. `None` where it can't be told.
+    pub fn surroundings(&self) -> Option<Vec<u8>> {
+        let mut all = Vec::new();
+        let mut add = |bytes: &[u8]| cache::part(&mut all, bytes);
+        add(env!("CARGO_PKG_VERSION").as_bytes());
+        add(self.program.path.to_str()?.as_bytes());
+        add(cache::stamp(&self.program.path)?.as_bytes());
+        let real = self.program.path.canonicalize().ok()?;
+        let bin = real.parent()?;
+        // What nvcc calls, and the file that says how (CUDA compiler driver, "nvcc.profile").
+        let parts = [
+            "nvcc.profile",
+            "cudafe++",
+            "ptxas",
+            "../nvvm/bin/cicc",
+            "../nvvm/libdevice/libdevice.10.bc",
+        ];
+        for part in parts {
+            add(cache::stamp(&bin.join(part)).unwrap_or_default().as_bytes());
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        for name in ["cc", "gcc", "g++", "c++"] {
+            let host = std::env::split_paths(&path).map(|folder| folder.join(name));
+            let host = host.into_iter().find(|program| program.is_file());
+            let host = host.and_then(|program| program.canonicalize().ok());
+            let stamp = host.as_deref().and_then(cache::stamp);
+            add(host.unwrap_or_default().to_str()?.as_bytes());
+            add(stamp.unwrap_or_default().as_bytes());
+        }
+        for (name, value) in environment(Path::new("")) {
+            add(name.to_str()?.as_bytes());
+            add(value.to_str()?.as_bytes());
+        }
+        Some(all)
     }
 
     /// How far compilations are confined on this system.
@@ -271,23 +343,10 @@ impl Nvcc {
         sandbox
     }
 
-    /// What a build may do that works in a folder: it reads the toolkit and the system's programs.
+    /// What a build may do that works in a folder: it reads [what compilers may](super::reach).
     pub fn sandbox_in(&self, folder: &Path, time: Duration) -> Sandbox {
-        let mut read = system();
-        // The toolkit, wherever links lead to it, and the host compiler.
-        let real = self.program.path.canonicalize();
-        for program in [Some(self.program.path.clone()), real.ok()]
-            .into_iter()
-            .flatten()
-        {
-            read.extend(program.ancestors().skip(1).take(2).map(Path::to_path_buf));
-        }
-        for variable in ["PATH", "LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME"] {
-            let value = std::env::var_os(variable).unwrap_or_default();
-            read.extend(std::env::split_paths(&value).filter(|p| p.is_absolute()));
-        }
         Sandbox {
-            read,
+            read: reach::of_compiler(&self.program.path),
             write: vec![folder.to_path_buf()],
             memory: MEMORY,
             file: FILE,
@@ -298,24 +357,37 @@ impl Nvcc {
     }
 }
 
-/// Where the system's programs and libraries are.
-pub fn system() -> Vec<PathBuf> {
-    const SYSTEM: [&str; 13] = [
-        "/usr",
-        "/bin",
-        "/sbin",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/libx32",
-        "/opt",
-        "/nix",
-        "/etc/alternatives",
-        "/etc/ld.so.cache",
-        "/etc/ld.so.conf",
-        "/etc/ld.so.conf.d",
-    ];
-    SYSTEM.iter().map(PathBuf::from).collect()
+/// Variables that compilers read, or that name what they call.
+const VARIABLES: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "COMPILER_PATH",
+    "LIBRARY_PATH",
+    "INCLUDE",
+    "LIB",
+    "SYSTEMROOT",
+    "SOURCE_DATE_EPOCH",
+];
+
+/// What the names of others begin with: of the loader, CUDA, gcc, and what may stand around it.
+const FAMILIES: [&str; 6] = ["LD_", "CUDA_", "NVCC_", "GCC_", "CCACHE_", "NIX_"];
+
+/// The environment in which a compiler runs: of this program's own what compilers read, and nothing else, so that all that can change what
+/// is compiled is known. Its messages are in English, which [`blame`] reads.
+fn environment(temporary: &Path) -> Vec<(OsString, OsString)> {
+    let known = |name: &str| {
+        VARIABLES.contains(&name) || FAMILIES.iter().any(|begin| name.starts_with(begin))
+    };
+    let mut all: Vec<(OsString, OsString)> = std::env::vars_os()
+        .filter(|(name, _)| name.to_str().is_some_and(known))
+        .collect();
+    all.sort();
+    all.push(("LC_ALL".into(), "C.UTF-8".into()));
+    all.push(("TMPDIR".into(), temporary.into()));
+    all
 }
 
 /// A word that may stand on a command line that a shell reads.
@@ -369,6 +441,53 @@ mod tests {
         assert!(matches!(result, Err(CompileError::Start { .. })));
     }
 
+    /// A compiler of which a part is killed, or that lacks a header of its own, has not refused the source.
+    #[cfg(unix)]
+    #[test]
+    fn a_compiler_that_is_killed_refuses_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (program, source) = (folder.path().join("nvcc"), folder.path().join("a.cu"));
+        std::fs::write(&source, "").unwrap();
+        for script in [
+            "kill -9 $$",
+            "sh -c 'kill -9 $$'",
+            "echo \"nvcc error   : 'cicc' died due to signal 9 (Kill signal)\" >&2; exit 9",
+            "echo \"<command-line>: fatal error: cuda_runtime.h: No such file or directory\" >&2; exit 1",
+            "ulimit -v 1000; exec gcc -E - </dev/null",
+        ] {
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            let options = CompileOptions {
+                cache: Some(folder.path().join("kept")),
+                ..CompileOptions::default()
+            };
+            let nvcc = nvcc(program.to_str().unwrap());
+            let result = nvcc.compile(&source, Optimisation::Optimised, &options);
+            assert!(
+                matches!(result, Err(CompileError::Broken { .. })),
+                "{script}: {result:?}"
+            );
+            assert!(!folder.path().join("kept").exists());
+        }
+    }
+
+    /// What changes what is compiled changes what is asked of the cache.
+    #[test]
+    fn another_compiler_compiles_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("nvcc");
+        std::fs::write(&program, "one").unwrap();
+        let nvcc = nvcc(program.to_str().unwrap());
+        let before = nvcc.surroundings().unwrap();
+        assert_eq!(nvcc.surroundings().unwrap(), before);
+        std::fs::write(folder.path().join("nvcc.profile"), "INCLUDES = other").unwrap();
+        assert_ne!(nvcc.surroundings().unwrap(), before);
+        let known = environment(Path::new("/t"));
+        assert!(known.iter().any(|(name, _)| name == "PATH"));
+        assert!(!known.iter().any(|(name, _)| name == "CARGO_MANIFEST_DIR"));
+    }
+
     #[test]
     fn a_compiler_that_fails_silently_is_told() {
         let folder = tempfile::tempdir().unwrap();
@@ -410,10 +529,10 @@ mod tests {
         assert_eq!(entries.len(), 1);
         // What was kept is what comes out, also where it is not what the compiler would write.
         let entry = entries[0].path();
-        let bytes = std::fs::read(&entry).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        std::fs::write(&entry, text.replace(", 17;", ", 18;")).unwrap();
-        assert_eq!(compile(), first.replace(", 17;", ", 18;"));
+        let given = cache::given_of(&std::fs::read(&entry).unwrap());
+        let other = first.replace(", 17;", ", 18;");
+        Cache::at(&kept).put(&given, &[Header::Text(header.clone())], &other);
+        assert_eq!(compile(), other);
         std::fs::write(&header, "#define VALUE 19\n").unwrap();
         assert_eq!(compile(), first.replace(", 17;", ", 19;"));
     }

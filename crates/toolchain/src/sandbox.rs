@@ -8,10 +8,15 @@
 //!
 //! A stranger's own program gets less ([`Alone`]): it is started with no shell and no environment but what it is given, makes no file,
 //! and may call of the system only what one process needs that starts no other ([`seccomp`](super::seccomp)).
+//!
+//! What a program holds is looked at while it runs ([`held`](super::held)): of a stranger's process all memory, of others what their
+//! processes have in use together, how many they are, and what they have written.
 
+use super::held;
 use super::scratch::Group;
-use super::seccomp::Calls;
+use super::seccomp::{Bounds, Calls};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -21,6 +26,13 @@ use std::time::{Duration, Instant};
 const KEPT_BYTES: u64 = 1 << 20;
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(2);
+/// How often all processes of a build are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Processes that a program may have started at a time.
+const PROCESSES: usize = 256;
+/// Files of the largest size that all that a program writes is as much as.
+const FILES: u64 = 4;
 
 /// What a program may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +56,10 @@ pub struct Sandbox {
 /// One process of a stranger, which starts no other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alone {
-    /// Memory that it may have in use, bytes; it is killed where it takes more.
+    /// Memory that it may hold, bytes; it is killed where it takes more.
     pub resident: u64,
+    /// The number under which it finds a file without a name that it may map, instead of one that it makes itself.
+    pub file_in_memory: Option<i32>,
     /// Pipes that it may write to, and not read.
     pub pipes: Vec<PathBuf>,
     /// Files that it may write anew. It can make no file and remove none.
@@ -88,7 +102,7 @@ pub struct Job {
     /// The folder in which it runs.
     pub folder: PathBuf,
     /// Variables of its environment that are set.
-    pub environment: Vec<(&'static str, OsString)>,
+    pub environment: Vec<(OsString, OsString)>,
     /// Whether it gets these variables and no others.
     pub clean: bool,
 }
@@ -117,17 +131,20 @@ impl Sandbox {
     pub fn run(&self, job: &Job) -> io::Result<Ended> {
         // A thread of its own: what it is denied stays denied. This one looks after the child, whose memory is told in /proc, which the
         // other one can't read.
+        let number = self.alone.as_ref().and_then(|alone| alone.file_in_memory);
+        let memory = number.map(held::file_in_memory).transpose()?;
         let started = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 let confined = self.confine();
-                self.start(job).map(|started| (started, confined))
+                let file = memory.as_ref().zip(number);
+                self.start(job, file).map(|started| (started, confined))
             });
             thread
                 .join()
                 .unwrap_or_else(|_| Err(io::Error::other("the thread that starts programs failed")))
         });
         let ((child, _group), confined) = started?;
-        self.until_it_ends(child, confined)
+        self.until_it_ends(child, confined, memory.as_ref())
     }
 
     /// How far programs are confined on this system.
@@ -148,8 +165,8 @@ impl Sandbox {
     }
 
     /// Starts the program, in the thread that is confined.
-    fn start(&self, job: &Job) -> io::Result<(Child, Group)> {
-        let mut command = self.command(job);
+    fn start(&self, job: &Job, memory: Option<(&File, i32)>) -> io::Result<(Child, Group)> {
+        let mut command = self.command(job, memory);
         let stdin = self.alone.as_ref().and_then(|alone| alone.stdin.as_ref());
         let stdin = match stdin {
             Some(path) => std::fs::File::open(path)?.into(),
@@ -170,12 +187,17 @@ impl Sandbox {
     }
 
     /// Takes what it writes, and ends it where it takes too much.
-    fn until_it_ends(&self, mut child: Child, confined: Confined) -> io::Result<Ended> {
+    fn until_it_ends(
+        &self,
+        mut child: Child,
+        confined: Confined,
+        memory: Option<&File>,
+    ) -> io::Result<Ended> {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         std::thread::scope(|scope| {
             let out = scope.spawn(|| stdout.map(kept).unwrap_or_default());
             let err = scope.spawn(|| stderr.map(kept).unwrap_or_default());
-            let ended = self.wait(&mut child);
+            let ended = self.wait(&mut child, memory);
             // What it has started ends with it, and so do the pipes.
             kill_all(&mut child);
             let (status, too_large) = ended?;
@@ -191,12 +213,17 @@ impl Sandbox {
 
     /// The program behind a shell that sets its limits; where it is alone, the program itself.
     #[cfg(unix)]
-    fn command(&self, job: &Job) -> Command {
+    fn command(&self, job: &Job, memory: Option<(&File, i32)>) -> Command {
+        use std::os::fd::AsRawFd as _;
         use std::os::unix::process::CommandExt;
         if self.alone.is_some() {
             let mut command = Command::new(&job.program);
             command.args(&job.arguments).process_group(0);
-            self.calls.bind(&mut command, Some(self.memory));
+            let bounds = Bounds {
+                memory: Some(self.memory),
+                file: memory.map(|(file, number)| (file.as_raw_fd(), number)),
+            };
+            self.calls.bind(&mut command, bounds);
             return command;
         }
         // Kibibytes, and blocks of 512 bytes (POSIX, "ulimit").
@@ -214,30 +241,45 @@ impl Sandbox {
             .args(&job.arguments)
             // So that all that it starts can be killed with it.
             .process_group(0);
-        self.calls.bind(&mut command, None);
+        self.calls.bind(&mut command, Bounds::default());
         command
     }
 
     #[cfg(not(unix))]
-    fn command(&self, job: &Job) -> Command {
+    fn command(&self, job: &Job, _: Option<(&File, i32)>) -> Command {
         let mut command = Command::new(&job.program);
         command.args(&job.arguments);
         command
     }
 
     /// How it ended, and whether it was killed for its size or that of a file.
-    fn wait(&self, child: &mut Child) -> io::Result<(Option<ExitStatus>, bool)> {
+    fn wait(
+        &self,
+        child: &mut Child,
+        memory: Option<&File>,
+    ) -> io::Result<(Option<ExitStatus>, bool)> {
         let started = Instant::now();
-        let most = self.alone.as_ref().map_or(u64::MAX, |alone| alone.resident);
+        let mut looked = started;
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok((Some(status), false));
             }
-            let mut too_large = resident(child.id()).is_some_and(|bytes| bytes > most);
-            // A limit of the system's would count memory that has no name, too (memfd_create(2)).
-            let files = self.alone.iter().flat_map(|alone| &alone.files);
-            let size = |path: &PathBuf| path.metadata().map_or(0, |m| m.len());
-            too_large |= files.map(size).any(|bytes| bytes > self.file);
+            let too_large = match &self.alone {
+                Some(alone) => {
+                    // A limit of the system's would count memory that has no name, too (memfd_create(2)).
+                    let size = |path: &PathBuf| path.metadata().map_or(0, |m| m.len());
+                    let large = alone.files.iter().map(size).any(|bytes| bytes > self.file);
+                    large || held::by_process(child.id(), memory) > alone.resident
+                }
+                None if looked.elapsed() < LOOK => false,
+                None => {
+                    looked = Instant::now();
+                    let group = held::by_group(child.id());
+                    group.processes > PROCESSES
+                        || group.bytes > self.memory
+                        || held::in_folders(&self.write) > self.file.saturating_mul(FILES)
+                }
+            };
             if too_large || started.elapsed() >= self.time {
                 kill_all(child);
                 let _ = child.wait();
@@ -264,11 +306,14 @@ impl Sandbox {
                 // Signals and sockets of others, too, where the system can (Linux 6.12).
                 rules = rules.scope(Scope::from_all(ABI::V6))?;
             }
+            // Who is root could make a device, and read a disk by it.
+            let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock;
+            let all = AccessFs::from_all(abi) & !devices;
             let change = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
             let status = rules
                 .create()?
                 .add_rules(path_beneath_rules(&self.read, AccessFs::from_read(abi)))?
-                .add_rules(path_beneath_rules(&self.write, AccessFs::from_all(abi)))?
+                .add_rules(path_beneath_rules(&self.write, all))?
                 .add_rules(path_beneath_rules(&alone.pipes, AccessFs::WriteFile))?
                 .add_rules(path_beneath_rules(&alone.files, change))?
                 .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))?
@@ -286,13 +331,6 @@ impl Sandbox {
     fn confine(&self) -> Confined {
         Confined::LimitsOnly
     }
-}
-
-/// Memory that a process has in use, bytes (proc(5), "statm").
-fn resident(process: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * 4096)
 }
 
 /// Kills a child that leads a process group, and all that it has started.
@@ -391,6 +429,48 @@ mod tests {
         assert_eq!(said.lines().next(), Some("1048576"));
         let written = std::fs::metadata(folder.path().join("big")).map_or(0, |m| m.len());
         assert!(written <= 1 << 20, "{written}");
+    }
+
+    /// Devices would be everything, to root.
+    #[test]
+    fn nobody_makes_devices() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sandbox = sandbox(folder.path());
+        let script = "mknod null c 1 3; mknod disk b 8 0; mkfifo pipe; ls";
+        let ended = sandbox.run(&shell(folder.path(), script)).unwrap();
+        if ended.confined == Confined::LimitsOnly {
+            println!("not checked: this system has no Landlock");
+            return;
+        }
+        assert_eq!(String::from_utf8_lossy(&ended.stdout), "pipe\n");
+        sandbox.calls = Calls::Family;
+        std::fs::remove_file(folder.path().join("pipe")).unwrap();
+        let ended = sandbox.run(&shell(folder.path(), script)).unwrap();
+        assert_eq!(String::from_utf8_lossy(&ended.stdout), "pipe\n");
+    }
+
+    /// A build that starts processes, or writes files, without end.
+    #[test]
+    fn a_family_has_limits_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox {
+            calls: Calls::Family,
+            time: Duration::from_secs(60),
+            ..sandbox(folder.path())
+        };
+        let started = Instant::now();
+        for script in [
+            "while :; do sleep 30 & done",
+            "i=0; while :; do i=$((i + 1)); head -c 900000 /bin/sh /bin/sh /bin/ls /bin/cp > $i; done",
+            "a=aaaaaaaaaaaaaaaa; while [ ${#a} -lt 100000000 ]; do a=$a$a; done; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (sleep 50; echo $a) & done; sleep 50",
+        ] {
+            let ended = sandbox.run(&shell(folder.path(), script)).unwrap();
+            assert!(
+                ended.too_large && ended.status.is_none(),
+                "{script}: {ended:?}"
+            );
+        }
+        assert!(started.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

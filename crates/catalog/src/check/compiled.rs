@@ -1,8 +1,8 @@
 //! What a case says of its PTX: kernels that are launched, cases that exist, targets that are pinned.
 
 use super::Check;
+use crate::entry::Entry;
 use crate::error::Hint;
-use crate::load::Entry;
 use crate::pinned::TARGETS;
 
 impl Check<'_> {

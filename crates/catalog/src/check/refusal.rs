@@ -3,7 +3,7 @@
 use super::Check;
 use crate::annotation::Fault;
 use crate::case::CaseLimits;
-use crate::load::Entry;
+use crate::entry::Entry;
 use crate::locate::Step;
 use std::collections::BTreeSet;
 

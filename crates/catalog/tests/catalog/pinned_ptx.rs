@@ -2,10 +2,11 @@
 //! the same PTX of them.
 
 use catalog::load::Catalog;
-use catalog::pinned::{compiler_version, pinned, pins, verify};
+use catalog::pinned::{compiler_version, pinned, pins};
 use catalog::refused::{diagnostics, errors};
 use catalog::renew::{compile, refuse};
 use catalog::tree::Tree;
+use catalog::verify::verify;
 use rstest::rstest;
 use std::path::PathBuf;
 

@@ -144,7 +144,7 @@ fn what_the_compiler_said_is_pinned() {
     let of = Diagnostics::new(&catalog.find("fill/refused").unwrap().case);
     let errors = |tree: &Tree| {
         let catalog = Catalog::without_ptx(tree.clone(), Path::new("somewhere")).unwrap();
-        let errors = catalog::pinned::verify(&catalog);
+        let errors = catalog::verify::verify(&catalog);
         let errors = errors.iter().map(ToString::to_string);
         errors
             .filter(|e| e.contains("diagnostics"))

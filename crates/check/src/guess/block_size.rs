@@ -190,20 +190,27 @@ fn of_arrays(known: &Known, runner: &Runner<'_>) -> Result<Vec<Shape>, Error> {
     Ok(shapes)
 }
 
-/// The launches whose warps have a slot each in a shared array, where all that goes wrong is that slots are read which no warp has
-/// written.
+/// The launches whose warps have a slot each in a shared array, and those of more threads, where all that goes wrong is that something is
+/// read which nobody has written: `stage[t]` for each `t` below 2,048 wants 1,024 threads that write two each.
 fn of_slots(known: &Known, runner: &Runner<'_>) -> Vec<Shape> {
+    const LARGER: [u64; 4] = [1024, 512, 256, 128];
     let mut errors = known.judged.errors();
     let unwritten = errors.all(|seen| seen.found.rule == Rule::UninitializedRead);
-    if !unwritten || known.judged.hypothesis.block().y > 1 {
+    let block = known.judged.hypothesis.block();
+    if !unwritten || block.y > 1 {
         return Vec::new();
     }
     let prepared = runner.prepared;
-    let all = geometry::blocks_of_slots(&prepared.input, &prepared.entry).into_iter();
+    let (input, entry) = (&prepared.input, &prepared.entry);
+    let slots = geometry::blocks_of_slots(input, entry).into_iter();
+    let most = geometry::most_threads(input, entry);
+    let larger = LARGER
+        .into_iter()
+        .filter(|threads| (block.count() + 1..=most).contains(threads));
     let shape = |threads: u64| Shape {
         grid: None,
         block: Dim3::linear(threads as u32),
         fewer: false,
     };
-    all.map(shape).collect()
+    slots.chain(larger).map(shape).collect()
 }

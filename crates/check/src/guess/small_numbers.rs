@@ -2,8 +2,8 @@
 //!
 //! A number of iterations, the width of a border, a level: guessed as large as the launch, they may keep a kernel from doing anything. So
 //! where a part of its instructions was not reached, integers become 1, one after the other; each stays so if a run of one warp after the
-//! other reaches more with it. What the hypothesis that comes of this shows is a warning, but for what goes wrong in global memory: numbers
-//! that do not fit each other lead there to one place.
+//! other reaches more with it. What the hypothesis that comes of this shows to be wrong between threads in shared memory, or at barriers, is a
+//! warning. All else is the guess's: numbers that do not fit each other lead to one place in global memory, or outside.
 
 use super::{Aim, Further, Guess, STEPS};
 use crate::error::Error;

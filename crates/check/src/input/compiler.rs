@@ -100,6 +100,8 @@ pub fn refused(error: CompileError) -> Error {
         CompileError::TookTooLong { .. } => {
             Error::new(ErrorKind::Time, error.to_string()).help("raise `--timeout`")
         }
+        CompileError::Broken { .. } => Error::new(ErrorKind::Compiler, error.to_string())
+            .help("run `racetrap doctor`, and give the compiler more memory"),
         CompileError::BadOption { .. } => Error::new(ErrorKind::Input, error.to_string())
             .help("an architecture looks like `sm_90`, a C++ standard like `c++17`"),
         CompileError::Start { .. } => Error::new(ErrorKind::NoCompiler, error.to_string())

@@ -6,6 +6,7 @@ extern crate racetrap_check as check;
 mod compare_and_swap;
 mod contents;
 mod elements;
+mod engines;
 mod guesses;
 mod host_facts;
 mod hypotheses;

@@ -1,8 +1,8 @@
 //! What a kernel asks for: launches and copies of its own.
 
-use super::Request;
+use crate::call::Call;
 use crate::context::Context;
-use crate::record::Call;
+use crate::operation::Request;
 use report::unjudged::Unjudged;
 use simt::children::{Child, ChildOrder};
 use std::collections::HashMap;
@@ -24,15 +24,15 @@ impl Context {
         if children.is_empty() {
             return;
         }
-        self.unjudged(Unjudged::ChildBesideParent);
-        if self.depth == DEEPEST {
-            self.doubt(&format!(
+        self.findings.unjudged(Unjudged::ChildBesideParent);
+        if self.launches.depth == DEEPEST {
+            self.findings.doubt(&format!(
                 "`{}`: kernels launch each other more than {DEEPEST} deep",
                 parent.kernel.name
             ));
             return;
         }
-        self.depth += 1;
+        self.launches.depth += 1;
         let (tails, others): (Vec<_>, Vec<_>) = children
             .into_iter()
             .partition(|child| order(child) == ChildOrder::Tail);
@@ -45,11 +45,11 @@ impl Context {
         for child in tails {
             self.child(child, parent, parent.stream, call);
         }
-        self.depth -= 1;
+        self.launches.depth -= 1;
     }
 
     fn child(&mut self, child: Child, parent: &Request, stream: u64, call: &impl Fn() -> Call) {
-        if self.sticky.is_some() {
+        if self.findings.sticky.is_some() {
             return;
         }
         let done = match child {
@@ -58,7 +58,7 @@ impl Context {
             } => self
                 .check(from, bytes, &call())
                 .and_then(|()| self.check(to, bytes, &call()))
-                .and_then(|()| self.copy(to, from, bytes)),
+                .and_then(|()| self.memory.copy(to, from, bytes)),
             Child::Launch {
                 kernel,
                 grid,
@@ -84,7 +84,7 @@ impl Context {
                 }),
         };
         if let Err(error) = done {
-            self.doubt(&format!(
+            self.findings.doubt(&format!(
                 "`{}` launches what can't be launched: {error}",
                 parent.kernel.name
             ));
@@ -133,7 +133,7 @@ impl Branches {
             return *stream;
         }
         if self.used.len() == BRANCHES {
-            context.unjudged(Unjudged::ChildrenAtOnce);
+            context.findings.unjudged(Unjudged::ChildrenAtOnce);
             return self.used[BRANCHES - 1];
         }
         let start = *self.start.get_or_insert_with(|| {

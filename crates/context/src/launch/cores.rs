@@ -1,7 +1,7 @@
 //! How many cores a launch is worth, and whether its blocks may run side by side.
 
-use super::{Request, volume};
 use crate::context::Context;
+use crate::operation::{Request, volume};
 use detect::finding::Finding;
 use detect::rules::Rule;
 
@@ -46,18 +46,20 @@ impl Context {
         const WORTH: u64 = 1 << 15;
         /// Those of a core, for which it is worth starting a thread.
         const SHARE: u64 = 1 << 13;
-        if self.options.jobs < 2 || !watched && !self.independent.contains(&request.kernel.id) {
+        if self.options.jobs < 2
+            || !watched && !self.launches.independent.contains(&request.kernel.id)
+        {
             return 1;
         }
         let [blocks, threads] = [request.grid, request.block].map(volume);
         let warps = blocks.saturating_mul(threads.div_ceil(32));
-        let totals = self.totals_of(&request.kernel);
+        let totals = self.findings.totals_of(&request.kernel);
         let (before, earlier) = (totals.steps, totals.launches - 1);
         let loops = request.kernel.program.has_loops();
-        let steps = guessed_steps(warps, before, earlier, loops, self.device.in_use());
+        let steps = guessed_steps(warps, before, earlier, loops, self.memory.device.in_use());
         // Who watches may find that the launch has to run again; so may who takes turns. See `simt::launch`.
         let copied = match watched || request.kernel.program.facts.order_sources {
-            true => self.device.in_use() / 4,
+            true => self.memory.device.in_use() / 4,
             false => 0,
         };
         let copying = copied / 4 / self.options.jobs.min(4) as u64;

@@ -1,9 +1,9 @@
 //! What the runtime takes: how large a grid, a block and its shared memory may be.
 
-use super::{Request, volume};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::module::Kernel;
+use crate::operation::{Request, volume};
 use crate::property;
 
 impl Context {
@@ -17,14 +17,15 @@ impl Context {
         if all > u64::from(self.model.shared_limit()) {
             return Err(Error::INVALID_VALUE);
         }
-        self.opted_in.insert(kernel.id, bytes);
+        self.modules.opted_in.insert(kernel.id, bytes);
         Ok(())
     }
 
     /// Dynamic shared memory that a kernel may have, bytes.
     pub fn dynamic_limit(&self, kernel: &Kernel) -> u32 {
         let plain = property::SHARED.saturating_sub(kernel.program.shared_bytes);
-        self.opted_in
+        self.modules
+            .opted_in
             .get(&kernel.id)
             .copied()
             .unwrap_or(0)

@@ -1,8 +1,8 @@
 //! Operations that conflict: whether something orders them, what is reported if nothing does, and what can't be told.
 
-use super::Work;
 use crate::context::Context;
-use crate::report::describe;
+use crate::operation::Work;
+use crate::operation::describe;
 use crate::timeline::{Agent, Ticket, Unordered};
 use detect::footprint::{Conflict, Footprint};
 use report::unjudged::Unjudged;
@@ -17,10 +17,10 @@ impl Context {
         work: Work,
     ) {
         self.watch(&footprint);
-        let ticket = ticket.unwrap_or_else(|| self.timeline.begin(agent));
-        let found = self.timeline.end(&ticket, footprint, work.clone());
-        if self.timeline.forgot_unfinished() {
-            self.unjudged(Unjudged::TooManyOperations);
+        let ticket = ticket.unwrap_or_else(|| self.launches.timeline.begin(agent));
+        let found = self.launches.timeline.end(&ticket, footprint, work.clone());
+        if self.launches.timeline.forgot_unfinished() {
+            self.findings.unjudged(Unjudged::TooManyOperations);
         }
         let alone = self.is_idle();
         for earlier in found {
@@ -54,7 +54,7 @@ impl Context {
         }
         let handed_over = match what.kernel {
             _ if after_waiting => true,
-            Some(_) => both && meet || synchronises && self.beside.by_host,
+            Some(_) => both && meet || synchronises && self.launches.suspended.by_host,
             None => synchronises,
         };
         match handed_over {
@@ -65,7 +65,7 @@ impl Context {
 
     /// Two launches that one detector watches conflict.
     pub(crate) fn cross(&mut self, now: &Work, earlier: &Work, conflicts: &[Conflict]) {
-        match self.beside.by_host {
+        match self.launches.suspended.by_host {
             true => self.undecided(now, earlier),
             false => self.unordered(now, earlier, conflicts),
         }
@@ -75,13 +75,13 @@ impl Context {
     pub(crate) fn undecided(&mut self, now: &Work, what: &Work) {
         let [a, b] = [what, now].map(describe);
         let how = match what.kernel {
-            Some(_) if self.beside.by_host => {
+            Some(_) if self.launches.suspended.by_host => {
                 "be ordered by the host, which hears of one and feeds the other"
             }
             Some(_) => "hand memory over to each other by flags and fences",
             None => "do so after the launch has waited for what was copied",
         };
-        self.doubt(&format!(
+        self.findings.doubt(&format!(
             "{a} and {b}, or what ran before it, ran side by side; they touch the same memory, and may {how}: whether that orders all of it is not followed from one launch to the other"
         ));
     }

@@ -1,9 +1,9 @@
 //! Launches that do not come to their end, and the error that the host gets.
 
-use super::{Request, dim};
+use crate::call::{Call, LaunchName};
 use crate::context::Context;
 use crate::error::Error;
-use crate::record::{Call, LaunchName};
+use crate::operation::{Request, dim};
 use crate::trace::Shown;
 use simt::Stop;
 
@@ -43,7 +43,8 @@ impl Context {
             Stop::Trap { .. } | Stop::InvalidCall { .. } => Error::LAUNCH_FAILURE,
             Stop::Deadlock { .. } | Stop::NoProgress { .. } => Error::LAUNCH_TIMEOUT,
             Stop::InvalidLaunch(what) => {
-                self.doubt(&format!("launch of `{}`: {what}", kernel.name));
+                self.findings
+                    .doubt(&format!("launch of `{}`: {what}", kernel.name));
                 Error::INVALID_CONFIGURATION
             }
             Stop::Unsupported { site, .. } => {
@@ -51,15 +52,17 @@ impl Context {
                 let at = line
                     .map(|l| format!(" ({}:{})", l.file, l.line))
                     .unwrap_or_default();
-                self.doubt(&format!("`{}`{at}: {stop}", kernel.name));
+                self.findings
+                    .doubt(&format!("`{}`{at}: {stop}", kernel.name));
                 Error::NOT_SUPPORTED
             }
             stop => {
                 let budget = matches!(stop, Stop::Budget { .. });
-                self.doubt_for(&format!("`{}`: {stop}", kernel.name), budget);
+                self.findings
+                    .doubt_for(&format!("`{}`: {stop}", kernel.name), budget);
                 Error::LAUNCH_FAILURE
             }
         };
-        self.sticky = Some(error);
+        self.findings.sticky = Some(error);
     }
 }

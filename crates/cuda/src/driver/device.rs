@@ -106,7 +106,7 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(to: *mut usize, device: c_int) -> u
     plain("cuDeviceTotalMem", |context, _| {
         only(device)?;
         // SAFETY: the caller passes a place for it.
-        unsafe { put(to, context.room().1 as usize) }
+        unsafe { put(to, context.memory.room().1 as usize) }
     })
 }
 
@@ -309,7 +309,7 @@ pub unsafe extern "C" fn cuGetExportTable(_: *mut *const c_void, id: *const [u8;
             if whose.contains("/libcudart.so") {
                 return Ok(());
             }
-            context.doubt(&format!(
+            context.findings.doubt(&format!(
                 "`{whose}` contains the CUDA runtime (it is linked statically), whose calls fail with `cudaErrorSymbolNotFound`: \
                  it asks the driver for functions that are not documented"
             ));

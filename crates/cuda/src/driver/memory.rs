@@ -19,7 +19,7 @@ unsafe fn allocate(
     bytes: usize,
     kind: Kind,
 ) -> Result<()> {
-    context.healthy()?;
+    context.findings.healthy()?;
     if bytes == 0 {
         return Err(Error::INVALID_VALUE);
     }
@@ -153,7 +153,7 @@ pub extern "C" fn cuMemHostUnregister(host: *mut c_void) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
     plain("cuMemGetInfo", |context, _| {
-        let (left, all) = context.room();
+        let (left, all) = context.memory.room();
         // SAFETY: the caller passes places for both.
         unsafe {
             put_if(free, left as usize);
@@ -170,7 +170,10 @@ pub unsafe extern "C" fn cuMemGetAddressRange_v2(
     address: u64,
 ) -> u32 {
     plain("cuMemGetAddressRange", |context, _| {
-        let block = context.block(address).ok_or(Error::SYMBOL_NOT_FOUND)?;
+        let block = context
+            .memory
+            .block(address)
+            .ok_or(Error::SYMBOL_NOT_FOUND)?;
         // SAFETY: the caller passes places for both, or null.
         unsafe {
             put_if(base, block.address);
@@ -188,6 +191,7 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
 ) -> u32 {
     plain("cuPointerGetAttribute", |context, _| {
         let kind = context
+            .memory
             .block(address)
             .map(|b| b.kind)
             .ok_or(Error::INVALID_VALUE)?;
@@ -268,15 +272,15 @@ copies! {
 
 fn fill(name: &'static str, to: u64, pattern: &[u8], count: usize, stream: Option<Handle>) -> u32 {
     plain(name, |context, entry| {
-        context.healthy()?;
+        context.findings.healthy()?;
         let asynchronous = stream.is_some();
         let stream = stream.map_or(0, |s| s.addr() as u64);
         context.stream(stream, || entry.call())?;
         let bytes = (count * pattern.len()) as u64;
         context.check(to, bytes, &entry.call())?;
-        context.fill(to, pattern, count as u64)?;
+        context.memory.fill(to, pattern, count as u64)?;
         // Fills of memory that the host shares keep it waiting (CUDA Driver API, "API synchronization behavior").
-        let open = context.block(to).is_some_and(|b| b.kind.is_open());
+        let open = context.memory.block(to).is_some_and(|b| b.kind.is_open());
         let write = Some((to, bytes));
         context.transfer(stream, None, write, open && !asynchronous, || entry.call());
         Ok(())

@@ -45,13 +45,15 @@ unsafe fn load(context: &mut Context, entry: Entry, from: *const c_void) -> Resu
     }
     // SAFETY: by the function's own condition.
     let Some(image) = (unsafe { image(from) }) else {
-        context.doubt(&format!(
+        context.findings.doubt(&format!(
             "`{}` was given machine code, which racetrap can't run: let the program hand over PTX",
             entry.0
         ));
         return Err(Error::NO_KERNEL_IMAGE_FOR_DEVICE);
     };
-    let module = context.add_module(&format!("a module that `{}` loads", entry.0), image);
+    let module = context
+        .modules
+        .add(&format!("a module that `{}` loads", entry.0), image);
     context.load(module)?;
     Ok(module + 1)
 }
@@ -66,7 +68,7 @@ fn number(module: Handle) -> Result<usize> {
 /// The kernel that a handle stands for.
 pub(super) fn kernel(context: &Context, function: Handle) -> Result<Arc<Kernel>> {
     let id = function.addr().checked_sub(1);
-    id.and_then(|id| context.kernel_of(id))
+    id.and_then(|id| context.modules.kernel_of(id))
         .ok_or(Error::INVALID_RESOURCE_HANDLE)
 }
 
@@ -304,7 +306,9 @@ pub unsafe extern "C" fn cuLinkAddData_v2(
     const PTX: c_int = 1;
     plain("cuLinkAddData", |context, entry| {
         if kind != PTX || data.is_null() {
-            context.missing(&format!("{} of anything but PTX", entry.0));
+            context
+                .findings
+                .missing(&format!("{} of anything but PTX", entry.0));
             return Err(Error::NOT_SUPPORTED);
         }
         // SAFETY: the caller's buffer has this size.

@@ -78,7 +78,9 @@ pub unsafe extern "C" fn cuMemPoolCreate(
             }
             (DEVICE, _) => Err(Error::INVALID_DEVICE),
             _ => {
-                context.missing("cuMemPoolCreate (of the host's memory)");
+                context
+                    .findings
+                    .missing("cuMemPoolCreate (of the host's memory)");
                 Err(Error::NOT_SUPPORTED)
             }
         }
@@ -140,7 +142,7 @@ pub unsafe extern "C" fn cuMemPoolGetAttribute(
     to: *mut c_void,
 ) -> u32 {
     plain("cuMemPoolGetAttribute", |context, _| {
-        let (left, all) = context.room();
+        let (left, all) = context.memory.room();
         // SAFETY: the caller passes a place of the attribute's size.
         unsafe {
             match attribute {

@@ -58,7 +58,7 @@ pub unsafe extern "C" fn cuMemCreate(
         if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
             return Err(Error::INVALID_VALUE);
         }
-        if bytes as u64 > context.room().0 {
+        if bytes as u64 > context.memory.room().0 {
             return Err(Error::MEMORY_ALLOCATION);
         }
         let handle = context.handle();
@@ -120,6 +120,7 @@ pub extern "C" fn cuMemMap(
     plain("cuMemMap", |context, entry| {
         context.check(address, bytes as u64, &entry.call())?;
         let reserved = context
+            .memory
             .block(address)
             .is_some_and(|b| b.kind == Kind::Reserved);
         if !reserved || offset != 0 {
@@ -133,7 +134,9 @@ pub extern "C" fn cuMemMap(
             Ok(known.at.replace(address).is_some())
         })?;
         if twice {
-            context.missing("cuMemMap of an allocation that is mapped already");
+            context
+                .findings
+                .missing("cuMemMap of an allocation that is mapped already");
             return Err(Error::NOT_SUPPORTED);
         }
         Ok(())

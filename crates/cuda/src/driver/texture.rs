@@ -1,7 +1,7 @@
 //! Arrays, textures and surfaces (CUDA Driver API, "Memory Management", "Texture Object Management", "Surface Object Management").
 
 use crate::entry::{Entry, plain, put};
-use crate::runtime::{Copy, Rows, address_mode, by_index, copy, rows};
+use crate::runtime::{Copy, Rows, address_mode, by_index, copy, rows_of};
 use context::image::{ChannelKind, Format, Image, Sampler};
 use context::{Context, Error, Result};
 use std::os::raw::{c_int, c_uint, c_void};
@@ -20,7 +20,9 @@ fn format(context: &mut Context, entry: Entry, number: c_int, channels: c_uint) 
         0x10 => (16, ChannelKind::Float),
         0x20 => (32, ChannelKind::Float),
         _ => {
-            context.missing(&format!("{} with format {number:#x}", entry.0));
+            context
+                .findings
+                .missing(&format!("{} with format {number:#x}", entry.0));
             return Err(Error::NOT_SUPPORTED);
         }
     };
@@ -189,7 +191,9 @@ pub unsafe extern "C" fn cuTexObjectCreate(
             return Err(Error::INVALID_VALUE);
         }
         if !view.is_null() {
-            context.missing(&format!("{} with a resource view", entry.0));
+            context
+                .findings
+                .missing(&format!("{} with a resource view", entry.0));
             return Err(Error::NOT_SUPPORTED);
         }
         // SAFETY: the caller passes such descriptors, and a place for the number.
@@ -293,7 +297,7 @@ unsafe fn copy_2d(
                 2 | 4 => side.device,
                 ARRAY => {
                     let size = [what.width, what.height, 1];
-                    return rows(context, entry, side.array, [side.x, side.y, 0], size);
+                    return rows_of(context, entry, side.array, [side.x, side.y, 0], size);
                 }
                 _ => return Err(Error::INVALID_VALUE),
             };

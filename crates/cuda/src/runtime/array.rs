@@ -1,7 +1,8 @@
 //! Arrays (CUDA Runtime API, "Memory Management").
 
-use super::copy::{Copy, Rows, copy};
+use super::copy::{copy, rows_of};
 use super::memory::Extent;
+use super::transfers::{Copy, Rows};
 use crate::entry::{Entry, enter, put, put_if};
 use context::image::{ChannelKind, Format};
 use context::{Context, Error, Result};
@@ -28,7 +29,9 @@ impl ChannelDesc {
             2 => ChannelKind::Float,
             3 => return Err(Error::INVALID_CHANNEL_DESCRIPTOR),
             _ => {
-                context.missing(&format!("{} with this kind of channels", entry.0));
+                context
+                    .findings
+                    .missing(&format!("{} with this kind of channels", entry.0));
                 return Err(Error::NOT_SUPPORTED);
             }
         };
@@ -92,7 +95,7 @@ unsafe fn allocate(
     levels: c_uint,
     flags: c_uint,
 ) -> Result<()> {
-    context.healthy()?;
+    context.findings.healthy()?;
     if desc.is_null() || to.is_null() {
         return Err(Error::INVALID_VALUE);
     }
@@ -213,35 +216,6 @@ pub unsafe extern "C" fn cudaArrayGetInfo(
     })
 }
 
-/// A side of a copy that is an array, from byte `x` of row `y` of slice `z` on; and the bytes of its texels.
-pub(crate) fn rows(
-    context: &mut Context,
-    entry: Entry,
-    array: *const c_void,
-    [x, y, z]: [usize; 3],
-    size: [usize; 3],
-) -> Result<Rows> {
-    let array = context.array(array.addr() as u64, || entry.call())?;
-    let level = array.image.levels[0];
-    let room = [
-        level.pitch,
-        u64::from(level.size[1]),
-        u64::from(level.size[2]),
-    ];
-    let ends = [x, y, z].into_iter().zip(size);
-    if ends
-        .zip(room)
-        .any(|((from, size), room)| from.checked_add(size).is_none_or(|end| end as u64 > room))
-    {
-        return Err(Error::INVALID_VALUE);
-    }
-    Ok(Rows {
-        address: array.place(x as u64, y as u64, z as u64),
-        pitch: level.pitch as usize,
-        slice: level.slice as usize,
-    })
-}
-
 /// A side of a copy.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
@@ -270,7 +244,7 @@ unsafe fn copy_plane(
             pitch,
             slice: 0,
         }),
-        Side::Array(array, x, y) => rows(context, entry, array, [x, y, 0], [width, height, 1]),
+        Side::Array(array, x, y) => rows_of(context, entry, array, [x, y, 0], [width, height, 1]),
     };
     let what = Copy {
         to: side(to)?,

@@ -3,8 +3,10 @@
 //! Memory of the device, pinned and managed memory among it, is known by its address; everything else is the host's own. What a copy
 //! waits for is said in "API synchronization behavior".
 
-use super::graph::{Action, capture};
+use super::graph::Action;
+use super::graph_capture::capture;
 use super::memory::{Extent, PitchedPtr};
+use super::transfers::{Copy, Rows, flat};
 use crate::entry::{Entry, enter};
 use context::memory::Kind;
 use context::{Context, Error, Result};
@@ -17,57 +19,13 @@ const DEVICE_TO_HOST: c_int = 2;
 const DEVICE_TO_DEVICE: c_int = 3;
 const DEFAULT: c_int = 4;
 
-/// Rows of bytes in memory, and how far apart they are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows {
-    pub address: u64,
-    /// From one row to the next.
-    pub pitch: usize,
-    /// From one slice to the next.
-    pub slice: usize,
-}
-
-impl Rows {
-    pub(super) fn flat(address: u64) -> Rows {
-        Rows {
-            address,
-            pitch: 0,
-            slice: 0,
-        }
-    }
-
-    pub(super) fn row(&self, y: usize, z: usize) -> u64 {
-        self.address + (z * self.slice + y * self.pitch) as u64
-    }
-
-    /// Bytes from the first to the last.
-    pub(super) fn span(&self, [width, height, depth]: [usize; 3]) -> u64 {
-        match width.min(height).min(depth) {
-            0 => 0,
-            _ => ((depth - 1) * self.slice + (height - 1) * self.pitch + width) as u64,
-        }
-    }
-}
-
-/// What a copy is.
-#[derive(Clone, Debug)]
-pub(crate) struct Copy {
-    pub to: Rows,
-    pub from: Rows,
-    /// Bytes of a row, rows, slices.
-    pub size: [usize; 3],
-    pub kind: c_int,
-    pub stream: u64,
-    pub asynchronous: bool,
-}
-
 /// Copies.
 ///
 /// # Safety
 ///
 /// What is not the device's memory is the program's, as the documentation of the entry point demands.
 pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> Result<()> {
-    context.healthy()?;
+    context.findings.healthy()?;
     context.stream(copy.stream, || entry.call())?;
     let node = |_: &mut Context| Ok(Action::Copy(copy.clone()));
     if capture(context, entry, copy.stream, node)? {
@@ -86,8 +44,8 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
     };
     let (to, from) = (&view(to), &view(from));
     let (into_device, from_device) = (
-        context.is_device_address(to.address),
-        context.is_device_address(from.address),
+        context.memory.is_device_address(to.address),
+        context.memory.is_device_address(from.address),
     );
     let seen = Copy {
         to: *to,
@@ -99,8 +57,12 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
         return Err(Error::INVALID_PITCH_VALUE);
     }
     let (reads, writes) = (from.span(*size), to.span(*size));
-    let open =
-        |context: &Context, address| context.block(address).is_some_and(|b| b.kind.is_open());
+    let open = |context: &Context, address| {
+        context
+            .memory
+            .block(address)
+            .is_some_and(|b| b.kind.is_open())
+    };
     if from_device {
         context.check(from.address, reads, &entry.call())?;
     }
@@ -125,12 +87,16 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
             // SAFETY: by the function's own condition for the host's side; the device's side was checked.
             unsafe {
                 match (into_device, from_device) {
-                    (true, true) => context.copy(to, from, bytes as u64)?,
+                    (true, true) => context.memory.copy(to, from, bytes as u64)?,
                     (true, false) => {
-                        context.write(to, std::slice::from_raw_parts(from as *const u8, bytes))?;
+                        context
+                            .memory
+                            .write(to, std::slice::from_raw_parts(from as *const u8, bytes))?;
                     }
                     (false, true) => {
-                        context.read(from, std::slice::from_raw_parts_mut(to as *mut u8, bytes))?;
+                        context
+                            .memory
+                            .read(from, std::slice::from_raw_parts_mut(to as *mut u8, bytes))?;
                     }
                     (false, false) => std::ptr::copy(from as *const u8, to as *mut u8, bytes),
                 }
@@ -150,6 +116,35 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
     Ok(())
 }
 
+/// A side of a copy that is an array, from byte `x` of row `y` of slice `z` on; and the bytes of its texels.
+pub(crate) fn rows_of(
+    context: &mut Context,
+    entry: Entry,
+    array: *const c_void,
+    [x, y, z]: [usize; 3],
+    size: [usize; 3],
+) -> Result<Rows> {
+    let array = context.array(array.addr() as u64, || entry.call())?;
+    let level = array.image.levels[0];
+    let room = [
+        level.pitch,
+        u64::from(level.size[1]),
+        u64::from(level.size[2]),
+    ];
+    let ends = [x, y, z].into_iter().zip(size);
+    if ends
+        .zip(room)
+        .any(|((from, size), room)| from.checked_add(size).is_none_or(|end| end as u64 > room))
+    {
+        return Err(Error::INVALID_VALUE);
+    }
+    Ok(Rows {
+        address: array.place(x as u64, y as u64, z as u64),
+        pitch: level.pitch as usize,
+        slice: level.slice as usize,
+    })
+}
+
 /// Checks that a copy goes the way that it says.
 fn direction(
     context: &mut Context,
@@ -160,6 +155,7 @@ fn direction(
 ) -> Result<()> {
     let device_only = |context: &Context, address: u64| {
         context
+            .memory
             .block(address)
             .is_some_and(|b| matches!(b.kind, Kind::Device | Kind::Variable | Kind::Array))
     };
@@ -189,24 +185,6 @@ fn direction(
     let help = "name the direction that it has: `cudaMemcpyKind` comes last, the destination first";
     context.misuse(Rule::InvalidApiUse, title, entry.call(), None, Some(help));
     Err(Error::INVALID_VALUE)
-}
-
-pub(super) fn flat(
-    to: u64,
-    from: u64,
-    bytes: usize,
-    kind: c_int,
-    stream: u64,
-    asynchronous: bool,
-) -> Copy {
-    Copy {
-        to: Rows::flat(to),
-        from: Rows::flat(from),
-        size: [bytes, 1, 1],
-        kind,
-        stream,
-        asynchronous,
-    }
 }
 
 #[unsafe(no_mangle)]
@@ -432,7 +410,7 @@ pub(super) unsafe fn copy_of(
         let mut rows = |array: *mut c_void, p: &PitchedPtr, at: &Position| {
             if !array.is_null() {
                 let x = at.x.checked_mul(unit).ok_or(Error::INVALID_VALUE)?;
-                return super::array::rows(context, entry, array, [x, at.y, at.z], size);
+                return rows_of(context, entry, array, [x, at.y, at.z], size);
             }
             let at = at.z.checked_mul(p.height).and_then(|rows| {
                 let rows = rows.checked_add(at.y)?;

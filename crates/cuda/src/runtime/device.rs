@@ -1,6 +1,6 @@
 //! Devices, of which there is one (CUDA Runtime API, "Device Management", "Peer Device Memory Access").
 
-use super::release::Release;
+use super::headers::Release;
 use crate::entry::{enter, enter_and_wait, put, put_if};
 use context::suspended::Awaited;
 use context::{Error, Result};
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn cudaGetDevice(to: *mut c_int) -> u32 {
 pub extern "C" fn cudaSetDevice(device: c_int) -> u32 {
     enter("cudaSetDevice", |context, _| {
         only(device)?;
-        context.healthy()
+        context.findings.healthy()
     })
 }
 

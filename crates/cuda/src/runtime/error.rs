@@ -1,6 +1,6 @@
 //! Errors and versions (CUDA Runtime API, "Error Handling", "Version Management").
 
-use super::release::Release;
+use super::headers::Release;
 use crate::entry::{enter, last, put, set_last};
 use context::Error;
 use std::os::raw::{c_char, c_int};
@@ -12,7 +12,7 @@ fn report(error: u32) -> u32 {
     if let Some(mut context) = context::existing() {
         context.heard();
         if error == 0
-            && let Err(sticky) = context.healthy()
+            && let Err(sticky) = context.findings.healthy()
         {
             return sticky.0;
         }

@@ -1,28 +1,17 @@
 //! Fills: `cudaMemset` and its kin.
 
-use super::copy::{Rows, pitched};
-use super::graph::{Action, capture};
+use super::copy::pitched;
+use super::graph::Action;
+use super::graph_capture::capture;
 use super::memory::{Extent, PitchedPtr};
+use super::transfers::{Fill, Rows};
 use crate::entry::{Entry, enter};
 use context::{Context, Result};
 use std::os::raw::{c_int, c_void};
 
-/// What a fill is.
-#[derive(Clone, Debug)]
-pub(crate) struct Fill {
-    pub to: Rows,
-    /// What is repeated.
-    pub pattern: Vec<u8>,
-    /// Bytes of a row, rows, slices.
-    pub size: [usize; 3],
-    pub stream: u64,
-    /// Whether the host goes on in any case.
-    pub asynchronous: bool,
-}
-
 /// Fills.
 pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<()> {
-    context.healthy()?;
+    context.findings.healthy()?;
     let Fill {
         to,
         pattern,
@@ -41,7 +30,10 @@ pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<(
     }
     context.check(to.address, span, &entry.call())?;
     if context.is_held_up(*stream) {
-        let shared = context.block(to.address).is_some_and(|b| b.kind.is_open());
+        let shared = context
+            .memory
+            .block(to.address)
+            .is_some_and(|b| b.kind.is_open());
         if *asynchronous || !shared {
             let what = fill.clone();
             context.defer(*stream, entry.call(), move |context| {
@@ -54,11 +46,14 @@ pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<(
     for z in 0..size[2] {
         for y in 0..size[1] {
             let count = size[0] / pattern.len();
-            context.fill(to.row(y, z), pattern, count as u64)?;
+            context.memory.fill(to.row(y, z), pattern, count as u64)?;
         }
     }
     // Fills of memory that the host shares keep it waiting, unless they are asked not to (CUDA Runtime API, "API synchronization behavior").
-    let open = context.block(to.address).is_some_and(|b| b.kind.is_open());
+    let open = context
+        .memory
+        .block(to.address)
+        .is_some_and(|b| b.kind.is_open());
     let write = Some((to.address, span));
     context.transfer(*stream, None, write, open && !asynchronous, || entry.call());
     Ok(())

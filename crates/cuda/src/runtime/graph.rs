@@ -3,11 +3,7 @@
 //! A graph is nodes in the order in which they were added, each with those that it comes after. A launch performs them in an order that
 //! this allows; nodes that nothing orders are on branches of their own, so that what they do is compared as work of different streams is.
 
-#[allow(unused_imports)]
-pub(crate) use super::graph_capture::*;
-
-use super::copy::Copy;
-use super::fill::Fill;
+use super::transfers::{Copy, Fill};
 use context::launch::Request;
 use context::record::Call;
 use context::{Context, Error, Result};
@@ -76,6 +72,29 @@ pub(crate) struct Executable {
     pub branches: Vec<u64>,
 }
 
+/// Streams that are captured, and events that were recorded in them.
+#[derive(Default)]
+pub(crate) struct Captures {
+    pub streams: HashMap<u64, Captured>,
+    pub events: HashMap<u64, Captured>,
+    pub numbers: u64,
+    /// What was handed out by `cudaStreamGetCaptureInfo`, which stays until the stream's capture ends.
+    pub shown: HashMap<u64, Box<[u64]>>,
+}
+
+/// Where a stream is in a graph.
+#[derive(Clone)]
+pub(crate) struct Captured {
+    pub number: u64,
+    pub graph: u64,
+    /// Whether the capture began here.
+    pub origin: bool,
+    /// Whether the graph was there before.
+    pub existing: bool,
+    /// What the next node comes after.
+    pub after: Vec<u64>,
+}
+
 /// All graphs of the process.
 #[derive(Default)]
 pub(crate) struct Graphs {
@@ -83,10 +102,27 @@ pub(crate) struct Graphs {
     pub executables: HashMap<u64, Executable>,
     /// The graph of each node.
     pub owners: HashMap<u64, u64>,
-    pub captures: super::graph_capture::Captures,
+    pub captures: Captures,
 }
 
 static GRAPHS: Mutex<Option<Graphs>> = Mutex::new(None);
+
+/// A list of handles.
+///
+/// # Safety
+///
+/// `list` is null or has `count` of them.
+pub(super) unsafe fn handles(list: *const *mut c_void, count: usize) -> Result<Vec<u64>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if list.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    // SAFETY: by the function's own condition.
+    let list = unsafe { std::slice::from_raw_parts(list, count) };
+    Ok(list.iter().map(|handle| handle.addr() as u64).collect())
+}
 
 /// All graphs, while nobody else has them. Whoever wants both locks the context first.
 pub(crate) struct Guard(MutexGuard<'static, Option<Graphs>>);

@@ -1,6 +1,6 @@
 //! Graphs: making, looking at and destroying them (CUDA Runtime API, "Graph Management").
 
-use super::graph::{Action, Executable, Graph, Graphs, graphs};
+use super::graph::{Action, Executable, Graph, Graphs, graphs, handles};
 use super::graph_node as node;
 use crate::entry::{enter, put, put_if};
 use context::{Context, Error, Result};
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn cudaGraphNodeGetDependentNodes_v2(
 /// Both lists have `count` handles.
 unsafe fn pairs(from: *const Handle, to: *const Handle, count: usize) -> Result<Vec<(u64, u64)>> {
     // SAFETY: by the function's own condition.
-    let (from, to) = unsafe { (node::handles(from, count)?, node::handles(to, count)?) };
+    let (from, to) = unsafe { (handles(from, count)?, handles(to, count)?) };
     Ok(from.into_iter().zip(to).collect())
 }
 
@@ -436,7 +436,7 @@ pub unsafe extern "C" fn cudaDeviceGetGraphMemAttribute(
     to: *mut u64,
 ) -> u32 {
     enter("cudaDeviceGetGraphMemAttribute", |context, _| {
-        let (now, most) = context.graph_memory();
+        let (now, most) = context.memory.graph_memory();
         let value = match attribute {
             0 | 2 => now,
             1 | 3 => most,

@@ -1,36 +1,12 @@
 //! Stream capture: what streams are given becomes nodes (CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture").
 
-use super::graph::{Action, Graph, graphs};
+use super::graph::{Action, Captured, Graph, graphs, handles};
 use crate::entry::{Entry, enter, put, put_if};
 use context::stream::LEGACY_HANDLE;
 use context::{Context, Error, Result};
-use std::collections::HashMap;
 use std::os::raw::{c_int, c_uint, c_void};
 
 type Handle = *mut c_void;
-
-/// Streams that are captured, and events that were recorded in them.
-#[derive(Default)]
-pub(crate) struct Captures {
-    streams: HashMap<u64, Captured>,
-    events: HashMap<u64, Captured>,
-    numbers: u64,
-    /// What was handed out by `cudaStreamGetCaptureInfo`, which stays until the stream's capture ends.
-    shown: HashMap<u64, Box<[u64]>>,
-}
-
-/// Where a stream is in a graph.
-#[derive(Clone)]
-struct Captured {
-    number: u64,
-    graph: u64,
-    /// Whether the capture began here.
-    origin: bool,
-    /// Whether the graph was there before.
-    existing: bool,
-    /// What the next node comes after.
-    after: Vec<u64>,
-}
 
 /// Whether a stream is captured.
 pub(crate) fn is_captured(stream: u64) -> bool {
@@ -177,7 +153,7 @@ pub unsafe extern "C" fn cudaStreamBeginCaptureToGraph(
 ) -> u32 {
     enter("cudaStreamBeginCaptureToGraph", |context, entry| {
         // SAFETY: the caller passes as many nodes as it says.
-        let after = unsafe { super::graph_node::handles(after, count) }?;
+        let after = unsafe { handles(after, count) }?;
         begin(context, entry, stream, Some((graph.addr() as u64, after)))
     })
 }
@@ -276,7 +252,7 @@ pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies_v2(
     const SET: c_uint = 1;
     enter("cudaStreamUpdateCaptureDependencies", |_, _| {
         // SAFETY: the caller passes as many nodes as it says.
-        let new = unsafe { super::graph_node::handles(nodes, count) }?;
+        let new = unsafe { handles(nodes, count) }?;
         let mut graphs = graphs();
         let captured = graphs.captures.streams.get_mut(&(stream.addr() as u64));
         let captured = captured.ok_or(Error::ILLEGAL_STATE)?;

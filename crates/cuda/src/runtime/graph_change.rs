@@ -93,7 +93,7 @@ pub unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams1D(
     kind: c_int,
 ) -> u32 {
     let copy =
-        crate::runtime::copy::flat(to.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
+        crate::runtime::transfers::flat(to.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
     let name = "cudaGraphExecMemcpyNodeSetParams1D";
     change(name, Some(executable), node, |_, _| Ok(Action::Copy(copy)))
 }

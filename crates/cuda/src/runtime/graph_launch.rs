@@ -1,8 +1,9 @@
 //! Launching a graph.
 
-use super::copy::{Copy, copy};
-use super::fill::{Fill, fill};
+use super::copy::copy;
+use super::fill::fill;
 use super::graph::{Action, Condition, Graph, HostFunction, graphs};
+use super::transfers::{Copy, Fill};
 use crate::entry::{Entry, enter};
 use context::launch::Request;
 use context::record::Call;
@@ -107,7 +108,7 @@ fn perform(
         Action::Host(function, data) => return Ok(Some(Outside::Host(*function, *data))),
         Action::Child(graph) => return Ok(Some(Outside::Graph(*graph))),
         Action::Allocate(address) => {
-            context.allocate_again(*address)?;
+            context.memory.allocate_again(*address)?;
             context.allocated_on(stream, *address, call());
         }
         Action::Free(address) => context.release_on(stream, *address, call(), |_| true)?,
@@ -137,7 +138,7 @@ fn run(graph: u64, stream: u64, executable: u64) -> u32 {
         let graph = all.graph(graph)?;
         for (address, value) in &graph.values {
             if let Some(value) = value {
-                context.write(*address, &value.to_le_bytes())?;
+                context.memory.write(*address, &value.to_le_bytes())?;
             }
         }
         let planned = plan(graph).ok_or(Error::INVALID_VALUE)?;
@@ -226,7 +227,7 @@ fn choose(value: u64, kind: Condition, bodies: &[u64], stream: u64, executable: 
             if !context.is_idle() {
                 context.synchronize(stream)?;
             }
-            context.read(value, &mut now)
+            context.memory.read(value, &mut now)
         });
         if error != 0 {
             return error;
@@ -245,7 +246,7 @@ fn choose(value: u64, kind: Condition, bodies: &[u64], stream: u64, executable: 
         }
     }
     enter("cudaGraphLaunch", |context, _| {
-        context.doubt(&format!(
+        context.findings.doubt(&format!(
             "the body of a conditional node was run {ROUNDS} times, and goes on"
         ));
         Err(Error::LAUNCH_TIMEOUT)
@@ -257,7 +258,7 @@ pub extern "C" fn cudaGraphLaunch(executable: Handle, stream: Handle) -> u32 {
     let mut graph = None;
     let (executable, stream) = (executable.addr() as u64, stream.addr() as u64);
     let error = enter("cudaGraphLaunch", |context, entry| {
-        context.healthy()?;
+        context.findings.healthy()?;
         context.stream(stream, || entry.call())?;
         let known = graphs().executables.get(&executable).map(|e| e.graph);
         let known = known.ok_or(Error::INVALID_VALUE)?;

@@ -1,7 +1,7 @@
 //! Nodes, and adding them (CUDA Runtime API, "Graph Management").
 
 use super::copy::Copy3D;
-use super::graph::{Action, graphs};
+use super::graph::{Action, graphs, handles};
 use super::graph_params::*;
 use crate::entry::{Entry, enter, put, put_if};
 use context::memory::Kind;
@@ -9,23 +9,6 @@ use context::{Context, Error, Result};
 use std::os::raw::{c_int, c_uint, c_void};
 
 type Handle = *mut c_void;
-
-/// A list of handles.
-///
-/// # Safety
-///
-/// `list` is null or has `count` of them.
-pub(super) unsafe fn handles(list: *const Handle, count: usize) -> Result<Vec<u64>> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    if list.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: by the function's own condition.
-    let list = unsafe { std::slice::from_raw_parts(list, count) };
-    Ok(list.iter().map(|handle| handle.addr() as u64).collect())
-}
 
 /// Adds a node.
 ///
@@ -100,8 +83,14 @@ pub unsafe extern "C" fn cudaGraphAddMemcpyNode1D(
     bytes: usize,
     kind: c_int,
 ) -> u32 {
-    let copy =
-        crate::runtime::copy::flat(into.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
+    let copy = crate::runtime::transfers::flat(
+        into.addr() as u64,
+        from.addr() as u64,
+        bytes,
+        kind,
+        0,
+        true,
+    );
     // SAFETY: the caller passes these as documented.
     unsafe {
         add(
@@ -308,7 +297,7 @@ pub unsafe extern "C" fn cudaGraphConditionalHandleCreate(
     const ASSIGN: c_uint = 1;
     enter("cudaGraphConditionalHandleCreate", |context, _| {
         let address = context.allocate(4, Kind::Device, context::record::Call::default())?;
-        context.write(address, &value.to_le_bytes())?;
+        context.memory.write(address, &value.to_le_bytes())?;
         let at_launch = (flags & ASSIGN != 0).then_some(value);
         let mut graphs = graphs();
         let graph = graphs.graph(graph.addr() as u64)?;

@@ -1,9 +1,9 @@
 //! Parameters of nodes as C has them, and what they mean.
 
-use super::copy::{Copy3D, Rows, copy_of};
-use super::fill::Fill;
+use super::copy::{Copy3D, copy_of};
 use super::graph::{Action, Condition, Graph, HostFunction, graphs};
 use super::launch::{Dim, parameters};
+use super::transfers::{Fill, Rows};
 use crate::entry::Entry;
 use context::launch::Request;
 use context::memory::Kind;
@@ -196,7 +196,7 @@ pub(super) unsafe fn allocate(
     // SAFETY: by the function's own condition.
     unsafe {
         let address = context.allocate((*params).bytes as u64, Kind::Device, entry.call())?;
-        context.keep_for_graph(address);
+        context.memory.keep_for_graph(address);
         (*params).pointer = address as *mut c_void;
         Ok(Action::Allocate(address))
     }
@@ -234,7 +234,9 @@ pub(super) unsafe fn general(
             11 => Ok(Action::Free((*of).handle.addr() as u64)),
             13 => conditional(context, &raw mut (*of).conditional),
             kind => {
-                context.missing(&format!("{} of kind {kind}", entry.0));
+                context
+                    .findings
+                    .missing(&format!("{} of kind {kind}", entry.0));
                 Err(Error::NOT_SUPPORTED)
             }
         }

@@ -1,7 +1,8 @@
 //! Launches (CUDA Runtime API, "Execution Control", "Occupancy").
 
-use super::graph::{Action, capture};
-use super::release::Release;
+use super::graph::Action;
+use super::graph_capture::capture;
+use super::headers::Release;
 use crate::entry::{Entry, enter, put};
 use context::launch::Request;
 use context::module::Kernel;
@@ -364,7 +365,9 @@ pub(crate) fn how(
             5 => {}
             6 => how.programmatic = attribute.value[0] != 0,
             _ => {
-                context.missing(&format!("{} with clusters or programmatic events", entry.0));
+                context
+                    .findings
+                    .missing(&format!("{} with clusters or programmatic events", entry.0));
                 return Err(Error::NOT_SUPPORTED);
             }
         }

@@ -1,6 +1,7 @@
 //! Allocations (CUDA Runtime API, "Memory Management", "Stream Ordered Memory Allocator", "Unified Addressing").
 
-use super::graph::{Action, capture};
+use super::graph::Action;
+use super::graph_capture::capture;
 use crate::entry::{Entry, enter, put, put_if};
 use context::memory::Kind;
 use context::property::ALIGNMENT;
@@ -38,7 +39,7 @@ unsafe fn allocate(
     bytes: usize,
     kind: Kind,
 ) -> Result<()> {
-    context.healthy()?;
+    context.findings.healthy()?;
     let address = match bytes {
         0 => 0,
         bytes => context.allocate(bytes as u64, kind, entry.call())?,
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn cudaMallocAsync(
         let address = unsafe { to.read_unaligned() }.addr() as u64;
         let stream = stream.addr() as u64;
         let captured = capture(context, entry, stream, |context| {
-            context.keep_for_graph(address);
+            context.memory.keep_for_graph(address);
             Ok(Action::Allocate(address))
         })?;
         if !captured {
@@ -196,7 +197,7 @@ pub extern "C" fn cudaFreeHost(pointer: *mut c_void) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaFreeAsync(pointer: *mut c_void, stream: *mut c_void) -> u32 {
     enter("cudaFreeAsync", |context, entry| {
-        context.healthy()?;
+        context.findings.healthy()?;
         context.stream(stream.addr() as u64, || entry.call())?;
         let node = |_: &mut Context| Ok(Action::Free(pointer.addr() as u64));
         if capture(context, entry, stream.addr() as u64, node)? {
@@ -239,6 +240,7 @@ pub extern "C" fn cudaHostUnregister(host: *mut c_void) -> u32 {
 pub unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: *mut c_void) -> u32 {
     enter("cudaHostGetFlags", |context, _| {
         let block = context
+            .memory
             .block(host.addr() as u64)
             .ok_or(Error::INVALID_VALUE)?;
         if block.kind != Kind::Pinned {
@@ -252,7 +254,7 @@ pub unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: *mut c_void) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32 {
     enter("cudaMemGetInfo", |context, _| {
-        let (left, all) = context.room();
+        let (left, all) = context.memory.room();
         // SAFETY: the caller passes places for both.
         unsafe {
             put_if(free, left as usize);
@@ -279,15 +281,16 @@ pub unsafe extern "C" fn cudaPointerGetAttributes(
     enter("cudaPointerGetAttributes", |context, _| {
         let address = pointer.addr() as u64;
         let (here, null) = (address as *mut c_void, std::ptr::null_mut());
-        let (kind, device_pointer, host_pointer) = match context.block(address).map(|b| b.kind) {
-            Some(Kind::Managed) => (3, here, here),
-            Some(Kind::Pinned) => (1, here, here),
-            Some(_) => (2, here, null),
-            None => match context.is_registered(address) {
-                true => (1, null, here),
-                false => (0, null, here),
-            },
-        };
+        let (kind, device_pointer, host_pointer) =
+            match context.memory.block(address).map(|b| b.kind) {
+                Some(Kind::Managed) => (3, here, here),
+                Some(Kind::Pinned) => (1, here, here),
+                Some(_) => (2, here, null),
+                None => match context.memory.is_registered(address) {
+                    true => (1, null, here),
+                    false => (0, null, here),
+                },
+            };
         let attributes = PointerAttributes {
             kind,
             device: if kind == 0 { -2 } else { 0 },
@@ -328,7 +331,7 @@ pub extern "C" fn cudaStreamAttachMemAsync(
     _: c_uint,
 ) -> u32 {
     enter("cudaStreamAttachMemAsync", |context, _| {
-        let block = context.block(pointer.addr() as u64);
+        let block = context.memory.block(pointer.addr() as u64);
         block.map(|_| ()).ok_or(Error::INVALID_VALUE)
     })
 }

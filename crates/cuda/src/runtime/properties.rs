@@ -1,7 +1,7 @@
 //! `cudaGetDeviceProperties`, whose structure each major release has changed (`driver_types.h` of CUDA 11.8, 12.9 and 13.0).
 
 use super::device::only;
-use super::release::Release;
+use super::headers::Release;
 use crate::entry::enter;
 use context::property::{CONSTANT, PITCH, REGISTERS, SHARED};
 use context::{Context, Error, Result};
@@ -78,7 +78,7 @@ fn properties(context: &Context, release: Release) -> Structure {
     s.bytes(b"racetrap-0000000"); // uuid
     s.bytes(&[0; 8]); // luid
     s.int(0); // luidDeviceNodeMask
-    s.size(context.room().1); // totalGlobalMem
+    s.size(context.memory.room().1); // totalGlobalMem
     s.size(SHARED.into()); // sharedMemPerBlock
     s.int(REGISTERS); // regsPerBlock
     s.int(32); // warpSize

@@ -68,7 +68,7 @@ pub unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const Wrapper) -> *mu
     let all = unsafe { containers(wrapper) };
     let mut number = 0;
     enter("__cudaRegisterFatBinary", |context, _| {
-        number = context.add_module("the program", Image::FatBinaries(all)) + 1;
+        number = context.modules.add("the program", Image::FatBinaries(all)) + 1;
         Ok(())
     });
     // The handle is a number that nobody follows.
@@ -107,7 +107,9 @@ pub unsafe extern "C" fn __cudaRegisterFunction(
     let name = unsafe { text(name) };
     enter("__cudaRegisterFunction", |context, _| {
         let name = name.ok_or(Error::INVALID_VALUE)?;
-        context.register_function(module(handle), host.addr() as u64, &name);
+        context
+            .modules
+            .register_function(module(handle), host.addr() as u64, &name);
         Ok(())
     });
 }
@@ -127,7 +129,9 @@ pub unsafe extern "C" fn __cudaRegisterVar(
     let name = unsafe { text(name) };
     enter("__cudaRegisterVar", |context, _| {
         let name = name.ok_or(Error::INVALID_VALUE)?;
-        context.register_variable(module(handle), host.addr() as u64, &name, size as u64);
+        context
+            .modules
+            .register_variable(module(handle), host.addr() as u64, &name, size as u64);
         Ok(())
     });
 }
@@ -147,7 +151,9 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
     let name = unsafe { text(name) };
     enter("__cudaRegisterManagedVar", |context, _| {
         let name = name.ok_or(Error::INVALID_VALUE)?;
-        context.register_variable(module(handle), host.addr() as u64, &name, size as u64);
+        context
+            .modules
+            .register_variable(module(handle), host.addr() as u64, &name, size as u64);
         let (address, _) = context.symbol(host.addr() as u64)?;
         // SAFETY: the program reads the variable through this pointer of its own.
         unsafe { put_if(host, address as *mut c_void) };

@@ -1,9 +1,7 @@
-//! Programs that were compiled with earlier CUDA headers: which release their calls mean, and functions whose parameters have changed under
-//! one name.
+//! Functions whose parameters have changed under one name, for programs that were compiled with [earlier headers](super::headers).
 //!
-//! A program names the runtime that it was linked with in its file (`libcudart.so.11.0`, `.12`, `.13`: ELF, "Dynamic Section",
-//! `DT_NEEDED`). From 11 to 12 and from 12 to 13 some functions got further parameters under their old names (`cuda_runtime_api.h` of CUDA
-//! 11.8, 12.9 and 13.0); the new forms have been there since 12.3 as `…_v2` and `…_v3`, and are the ones that do the work here.
+//! From 11 to 12 and from 12 to 13 some functions got further parameters under their old names (`cuda_runtime_api.h` of CUDA 11.8, 12.9
+//! and 13.0); the new forms have been there since 12.3 as `…_v2` and `…_v3`, and are the ones that do the work here.
 
 use super::device::{
     cudaDeviceGetCacheConfig, cudaDeviceGetLimit, cudaDeviceSetCacheConfig, cudaDeviceSetLimit,
@@ -12,62 +10,13 @@ use super::graph_api::*;
 use super::graph_capture::*;
 use super::graph_node::*;
 use super::graph_params::NodeParams;
+use super::headers::Release;
 use super::memory::{cudaMemAdvise, cudaMemPrefetchAsync};
 use crate::entry::{Entry, enter, put_if};
-use context::calls;
 use std::os::raw::{c_int, c_uint, c_void};
 use std::ptr::{null, null_mut};
 
 type Handle = *mut c_void;
-
-/// A major release of CUDA, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Release {
-    Eleven,
-    Twelve,
-    Thirteen,
-}
-
-impl Release {
-    /// The release whose runtime the program asks for; where its libraries ask for several, that of the caller. The newest one, where
-    /// nobody asks: functions that were looked up by name.
-    pub fn of(entry: Entry) -> Release {
-        let all = calls::needed("libcudart.so.");
-        let mut releases: Vec<Release> =
-            all.iter().filter_map(|(_, n)| Release::named(n)).collect();
-        releases.sort();
-        releases.dedup();
-        match releases[..] {
-            [] => Release::Thirteen,
-            [one] => one,
-            [.., newest] => {
-                let caller = entry.call().frames.into_iter().next();
-                let object = caller.map(|frame| frame.object);
-                let asked = all.iter().find(|(path, _)| Some(path) == object.as_ref());
-                asked.and_then(|(_, n)| Release::named(n)).unwrap_or(newest)
-            }
-        }
-    }
-
-    /// The release of a library's name, behind `libcudart.so.`.
-    fn named(version: &str) -> Option<Release> {
-        Some(match version.split('.').next()? {
-            "11" => Release::Eleven,
-            "12" => Release::Twelve,
-            "13" => Release::Thirteen,
-            _ => return None,
-        })
-    }
-
-    /// As `cudaRuntimeGetVersion` has it: of the last minor release.
-    pub fn version(self) -> c_int {
-        match self {
-            Release::Eleven => 11080,
-            Release::Twelve => 12090,
-            Release::Thirteen => 13000,
-        }
-    }
-}
 
 /// The release that a call of this function means.
 fn release(name: &'static str) -> Release {

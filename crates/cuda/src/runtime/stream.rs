@@ -1,6 +1,7 @@
 //! Streams and events (CUDA Runtime API, "Stream Management", "Event Management").
 
-use super::graph::{self, Action};
+use super::graph::Action;
+use super::graph_capture as captures;
 use crate::entry::{enter, enter_and_wait, put};
 use context::suspended::Awaited;
 use context::{Context, Error};
@@ -48,7 +49,7 @@ pub extern "C" fn cudaStreamSynchronize(stream: Handle) -> u32 {
     let awaited = Awaited::Stream(stream.addr() as u64);
     enter_and_wait("cudaStreamSynchronize", awaited, |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        graph::not_captured(stream.addr() as u64)?;
+        captures::not_captured(stream.addr() as u64)?;
         context.synchronize(stream.addr() as u64)
     })
 }
@@ -57,7 +58,7 @@ pub extern "C" fn cudaStreamSynchronize(stream: Handle) -> u32 {
 pub extern "C" fn cudaStreamQuery(stream: Handle) -> u32 {
     enter("cudaStreamQuery", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        graph::not_captured(stream.addr() as u64)?;
+        captures::not_captured(stream.addr() as u64)?;
         context.query(Awaited::Stream(stream.addr() as u64))
     })
 }
@@ -67,7 +68,7 @@ pub extern "C" fn cudaStreamWaitEvent(stream: Handle, event: Handle, _flags: c_u
     enter("cudaStreamWaitEvent", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
         context.event(event.addr() as u64, || entry.call())?;
-        if !graph::wait(stream.addr() as u64, event.addr() as u64)? {
+        if !captures::wait(stream.addr() as u64, event.addr() as u64)? {
             context.wait_event(stream.addr() as u64, event.addr() as u64);
         }
         Ok(())
@@ -150,7 +151,7 @@ pub unsafe extern "C" fn cudaLaunchHostFunc(
         context.stream(stream.addr() as u64, || entry.call())?;
         let function = function.ok_or(Error::INVALID_VALUE)?;
         let node = |_: &mut Context| Ok(Action::Host(function, data.addr()));
-        captured = graph::capture(context, entry, stream.addr() as u64, node)?;
+        captured = captures::capture(context, entry, stream.addr() as u64, node)?;
         Ok(())
     });
     if let (0, Some(function), false) = (error, function, captured) {
@@ -177,8 +178,8 @@ pub unsafe extern "C" fn cudaStreamAddCallback(
     let mut status = 0;
     let error = enter("cudaStreamAddCallback", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        graph::not_captured(stream.addr() as u64)?;
-        status = context.healthy().err().map_or(0, |e| e.0);
+        captures::not_captured(stream.addr() as u64)?;
+        status = context.findings.healthy().err().map_or(0, |e| e.0);
         function.map(|_| ()).ok_or(Error::INVALID_VALUE)
     });
     if let (0, Some(function)) = (error, function) {
@@ -225,10 +226,10 @@ pub extern "C" fn cudaEventRecord(event: Handle, stream: Handle) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) -> u32 {
     enter("cudaEventRecord", |context, entry| {
-        context.healthy()?;
+        context.findings.healthy()?;
         context.stream(stream.addr() as u64, || entry.call())?;
         context.event(event.addr() as u64, || entry.call())?;
-        if !graph::record(event.addr() as u64, stream.addr() as u64) {
+        if !captures::record(event.addr() as u64, stream.addr() as u64) {
             context.record_event(event.addr() as u64, stream.addr() as u64);
         }
         Ok(())

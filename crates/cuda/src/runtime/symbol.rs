@@ -1,6 +1,7 @@
 //! Variables of the device by their names on the host: where they are, and copies to and from them.
 
-use super::copy::{copy, flat};
+use super::copy::copy;
+use super::transfers::flat;
 use crate::entry::{Entry, enter, put};
 use context::{Context, Error, Result};
 use detect::rules::Rule;

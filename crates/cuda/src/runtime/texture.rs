@@ -1,7 +1,7 @@
 //! Textures and surfaces (CUDA Runtime API, "Texture Object Management", "Surface Object Management").
 
 use super::array::ChannelDesc;
-use super::release::Release;
+use super::headers::Release;
 use crate::entry::{Entry, enter, put};
 use context::image::{AddressMode, Image, Sampler};
 use context::{Context, Error, Result};
@@ -144,7 +144,9 @@ pub unsafe extern "C" fn cudaCreateTextureObject(
             return Err(Error::INVALID_VALUE);
         }
         if !view.is_null() {
-            context.missing(&format!("{} with a resource view", entry.0));
+            context
+                .findings
+                .missing(&format!("{} with a resource view", entry.0));
             return Err(Error::NOT_SUPPORTED);
         }
         // SAFETY: the caller passes such descriptors, and a place for the number.
@@ -190,7 +192,7 @@ unsafe fn refuse_seamless(
     if unsafe { (*texture).seamless } == 0 {
         return Ok(());
     }
-    context.missing(&format!(
+    context.findings.missing(&format!(
         "{} with blending across the faces of a cube",
         entry.0
     ));

@@ -78,11 +78,15 @@ fn bind(
     let known = known(reference, surface)?;
     context.synchronize_all()?;
     let Ok((variable, _)) = context.symbol(reference) else {
-        context.missing("a texture or surface reference in a namespace without a name");
+        context
+            .findings
+            .missing("a texture or surface reference in a namespace without a name");
         return Err(Error::NOT_SUPPORTED);
     };
     let bound = make(context, known)?;
-    context.write(variable, &bound.unwrap_or(0).to_le_bytes())?;
+    context
+        .memory
+        .write(variable, &bound.unwrap_or(0).to_le_bytes())?;
     if let Some(before) = known.bound {
         match surface {
             true => context.destroy_surface(before)?,
@@ -146,7 +150,9 @@ unsafe fn register(
     enter(function, |context, _| {
         let name = name.ok_or(Error::INVALID_VALUE)?;
         let (module, reference) = (super::register::module(handle), reference.addr() as u64);
-        context.register_variable(module, reference, &in_ptx(&name), 8);
+        context
+            .modules
+            .register_variable(module, reference, &in_ptx(&name), 8);
         references(|all| all.insert(reference, known));
         Ok(())
     });
@@ -215,6 +221,7 @@ pub unsafe extern "C" fn cudaBindTexture(
             let format = format_at(context, entry, format)?;
             bind_texture(context, reference, true, |context| {
                 let rest = context
+                    .memory
                     .block(address)
                     .map(|b| b.address + b.bytes - address);
                 let bytes = (bytes as u64).min(rest.unwrap_or(u64::MAX));

@@ -13,7 +13,7 @@ use simt::observer::WarpRef;
 pub(super) const ROOM: usize = 1024;
 
 /// A copy whose lanes have arrived.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Arrived {
     /// The copy, for these lanes alone.
     pub copy: Pending,
@@ -87,12 +87,11 @@ impl Arrived {
     /// Lanes have waited for their own copies.
     pub fn ends(&mut self, mask: Mask, stamp: Stamp) {
         // Another copy may have replaced what it writes, and not what it reads.
-        let reads = self.copy.reads.iter().fold(0, |m, read| m | read.mask);
         self.see(Seen {
             who: self.copy.who,
             lanes: mask,
             stamp,
-            copied: mask & (self.copy.writes.mask | reads),
+            copied: mask & self.copy.lanes(),
             each: true,
         });
     }
@@ -141,14 +140,12 @@ impl Arrived {
 
     /// Leaves out lanes, wherever they read and write.
     pub fn forget(&mut self, mask: Mask) {
-        self.copy.writes.mask &= !mask;
-        for read in &mut self.copy.reads {
-            read.mask &= !mask;
-        }
+        let parts = self.copy.reads.iter_mut().chain(&mut self.copy.writes);
+        parts.for_each(|part| part.mask &= !mask);
     }
 
     /// Whether nothing is left of it.
     pub fn is_empty(&self) -> bool {
-        self.copy.writes.mask == 0 && self.copy.reads.iter().all(|read| read.mask == 0)
+        self.copy.lanes() == 0
     }
 }

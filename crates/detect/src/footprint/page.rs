@@ -34,7 +34,7 @@ pub(super) const NEXT_THREAD: u64 = 1 << CLASS;
 pub(super) type Cells = Box<[u64; SIZE]>;
 
 /// A page's cells, by kind, as far as there was such an access.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     kinds: [Option<Cells>; KINDS],
     /// Bytes of a granule, as a power of two.

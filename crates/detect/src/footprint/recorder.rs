@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub type Ranges = Arc<[Range<u64>]>;
 
 /// Watches one launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     pages: Vec<Page>,
     /// Where in `pages` a page is, by its number.

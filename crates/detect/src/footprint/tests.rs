@@ -17,6 +17,7 @@ fn shape(granule: u32) -> LaunchShape {
         unwritten: Default::default(),
         non_coherent: false,
         async_copies: false,
+        async_proxy: false,
         fine_sync: false,
         control_only: std::sync::Arc::new([]),
         hands_on: std::sync::Arc::new([]),

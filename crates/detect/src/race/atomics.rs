@@ -81,7 +81,7 @@ impl Aside {
 }
 
 /// The atomics of a block that were set aside since the last barrier.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AtomicLog {
     all: Vec<Aside>,
     /// Granules, lane by lane, of each.

@@ -22,7 +22,7 @@ pub struct Warp {
 }
 
 /// A resident block.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Its index in the grid.
     pub id: u32,

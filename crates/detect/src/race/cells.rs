@@ -82,7 +82,7 @@ const _: () =
 ///
 /// For each granule 1.5 bytes as long as all its lines are packed, and 3.25 more once one has been read twice; once one has been opened,
 /// 36 more, 52 where strong accesses are possible, 68 where atomics of several blocks form chains, and what the lists and strong cells take.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Cells {
     pub(super) lines: Vec<Line>,
     /// Of each line, once one of them has more than one read.

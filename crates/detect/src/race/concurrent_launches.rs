@@ -20,7 +20,7 @@ const SITES: u32 = 1 << 15;
 const KNOWN: u32 = 1 << 16;
 
 /// The launches.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Together {
     members: Vec<Member>,
     current: usize,
@@ -31,7 +31,7 @@ pub(super) struct Together {
 }
 
 /// One of them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Member {
     launch: Shape,
     contention: Contention,

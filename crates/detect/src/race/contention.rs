@@ -95,7 +95,7 @@ fn is_fresh(access: &Access<'_>, at: u64) -> bool {
 }
 
 /// Judges locations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Contention {
     book: RoleBook,
     shifts: [u32; 2],

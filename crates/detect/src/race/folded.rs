@@ -14,7 +14,7 @@ const MOST: usize = 1 << 21;
 const MOST_OF_MANY: usize = 1 << 16;
 
 /// The lanes of a warp that made updates at one stamp.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Set {
     /// The warp.
     pub warp: u32,
@@ -28,7 +28,7 @@ pub struct Set {
 }
 
 /// Updates, by warp and time, in the order in which these came first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Folded {
     sets: Vec<Set>,
     /// The latest set of each warp; beyond the end of `sets` if there is none.

@@ -32,7 +32,7 @@ impl Partners {
 }
 
 /// The pairs that are known.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Known {
     pairs: Map<()>,
     partners: Map<Partners>,

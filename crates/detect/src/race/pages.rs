@@ -50,7 +50,7 @@ fn place(page: usize) -> (usize, usize, usize) {
 }
 
 /// The shadow of global memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Pages {
     /// The folders, each empty until it is needed. A page that nobody has touched has no granules.
     folders: Vec<Vec<Option<Group>>>,

@@ -13,7 +13,7 @@ use simt::observer::{Access, AccessKind, Order, Scope};
 use std::ops::Range;
 
 /// Where findings go.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Reporter {
     /// Those found so far.
     pub findings: Findings,

@@ -16,7 +16,7 @@ use simt::ids::{BlockId, LANES, WarpId};
 use simt::observer::*;
 
 /// A block that runs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Resident {
     /// What its threads know.
     pub block: Block,

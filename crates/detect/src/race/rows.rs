@@ -60,7 +60,7 @@ impl Read {
 }
 
 /// A run of reads that was set aside.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Run {
     reads: Arc<[RunRead]>,
     bases: [RunWords; RunWords::MOST],
@@ -68,7 +68,7 @@ struct Run {
 }
 
 /// Reads that were set aside since the last barrier of a block.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReadLog {
     /// Places for reads; what is behind `len` is of no interest.
     places: Vec<Read>,

@@ -1,7 +1,7 @@
 //! Things that are kept by index, in places that are used again.
 
 /// Things that are kept by index.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,

@@ -140,7 +140,7 @@ impl Snapshot {
 
 /// The `fence.sc`s of several threads of a block, put together: what all of them knew counts as known by one, since whoever
 /// collects them comes after all.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Collected {
     /// Those so far.
     all: Knowledge,

@@ -1,7 +1,7 @@
 //! # async-copy-hazard
 //!
-//! A thread touches memory that an asynchronous copy (`cp.async`: `__pipeline_memcpy_async`, `cuda::memcpy_async`) is still reading or
-//! writing, because nobody has waited for the copy.
+//! A thread touches memory that an asynchronous copy (`cp.async`: `__pipeline_memcpy_async`, `cuda::memcpy_async`; bulk copies:
+//! `cuda::ptx::cp_async_bulk`) is still reading or writing, because nobody has waited for the copy.
 //!
 //! ## Example
 //!
@@ -32,7 +32,10 @@
 //!
 //! ## How to fix it
 //!
-//! Wait for the copy in the thread that began it (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, `cp.async.wait_all`), then let the
+//! For a copy that completes at an mbarrier, wait for that phase (`bar.wait(token)`, `mbarrier.try_wait`) before you use the data. For a bulk copy in
+//! a group, wait in the thread that began it (`cp.async.bulk.wait_group n`, or `.read` if you only want to reuse the source).
+//!
+//! For `cp.async`, wait for the copy in the thread that began it (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, `cp.async.wait_all`), then let the
 //! threads meet (`__syncthreads()`), then use the data. With several stages in flight, check the number: `wait_group n` leaves the `n`
 //! newest groups unfinished, and the group that is used now must not be among them. An empty group, committed in the last iterations,
 //! keeps the count right.
@@ -46,10 +49,15 @@
 //! the threads that have waited for that phase of the mbarrier, and for those that are ordered behind one of them. Others are found, the copy's own
 //! thread and those that only a barrier orders included.
 //!
+//! The same holds for a bulk copy (`cp.async.bulk`, `cp.reduce.async.bulk`), `st.async` and `red.async` that complete at an mbarrier. A bulk copy in a
+//! group is complete when the thread that began it has waited for the group; after `cp.async.bulk.wait_group.read` its source may be
+//! written, and its destination may not be touched yet.
+//!
 //! ## Limitations
 //!
 //! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest; of those of a block that have
-//! arrived at mbarriers the newest 1,024 are looked at. Bulk and tensor copies are not run yet.
+//! arrived at mbarriers the newest 1,024 are looked at. A block that ends before a bulk copy has read its shared memory is not reported.
+//! Tensor copies are not run yet.
 //!
 //! ## Reference
 //!

@@ -1,6 +1,6 @@
 //! Checks an assignment as a whole: every name in it is known, and every key has a meaning where it stands.
 
-use super::read::{AssignmentError, is_file_name};
+use super::error::AssignmentError;
 use super::{
     Argument, Assignment, BuildKind, Dimensions, FORMAT, Kernel, Kind, Layout, Metric, OUTPUT,
     Part, Program, STDOUT, Size,
@@ -559,4 +559,10 @@ fn placeholders(word: &str) -> impl Iterator<Item = &str> {
 fn is_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     !text.is_empty() && text.len() <= 64 && text.chars().all(fits)
+}
+
+/// Whether a text is the name of a file in a folder, and nothing that leads out of it.
+pub fn is_file_name(text: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !"/\\\"".contains(c);
+    !text.is_empty() && text.len() <= 200 && text.chars().all(fits) && !text.starts_with(['.', '-'])
 }

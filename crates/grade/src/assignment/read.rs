@@ -2,38 +2,9 @@
 
 use super::Assignment;
 use super::check::Checking;
+pub use super::error::AssignmentError;
 use catalog::load::parsed;
-use std::path::{Path, PathBuf};
-
-/// A mistake in an assignment, with its place.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AssignmentError {
-    /// The file can't be read.
-    #[error("{}: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        reason: String,
-    },
-    /// It is no YAML of this kind.
-    #[error("{0}")]
-    Syntax(String),
-    /// A value that does not fit the others.
-    #[error("{file}:{line}:{column}: `{key}`: {what}")]
-    Wrong {
-        /// The file.
-        file: String,
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-        /// The key: `parts[2].requires`.
-        key: String,
-        /// What is wrong.
-        what: String,
-    },
-}
+use std::path::Path;
 
 /// Reads a file.
 ///
@@ -67,12 +38,6 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Assignment).to_value()
 }
 
-/// Whether a text is the name of a file in a folder, and nothing that leads out of it.
-pub fn is_file_name(text: &str) -> bool {
-    let fits = |c: char| !c.is_control() && !"/\\\"".contains(c);
-    !text.is_empty() && text.len() <= 200 && text.chars().all(fits) && !text.starts_with(['.', '-'])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +55,17 @@ mod tests {
         assert!(
             known == schema(),
             "renew it: cargo run -- grade --schema > {path}"
+        );
+    }
+
+    /// A number that is none makes every comparison false.
+    #[test]
+    fn what_is_no_number_is_refused() {
+        let text = GOOD.replace("points: 45", "points: .nan");
+        let error = from_yaml("a.yaml", &text).unwrap_err().to_string();
+        assert!(
+            error.contains("is not a number") && error.contains("a.yaml:"),
+            "{error}"
         );
     }
 

@@ -38,7 +38,19 @@ pub fn pages(
         let page = submission(graded, assignment, changed);
         pages.push((file(&graded.submission.name), page));
     }
+    // No place of a page is for what turns the direction of the text around it.
+    for (_, page) in &mut pages {
+        *page = page
+            .split('\n')
+            .map(visible_line)
+            .collect::<Vec<_>>()
+            .join("\n");
+    }
     pages
+}
+
+fn visible_line(line: &str) -> String {
+    line.chars().map(report::visible).collect()
 }
 
 /// The same as a link has it (RFC 3986, section 2.1): a name may hold `#`, `?` and `%`.

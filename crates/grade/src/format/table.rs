@@ -5,7 +5,7 @@
 use crate::assignment::Assignment;
 use crate::class::Override;
 use crate::result::Graded;
-use crate::view::number;
+use crate::view::{number, visible};
 use std::collections::BTreeMap;
 
 /// A roster: who is in the class, as an LMS exports it.
@@ -146,8 +146,9 @@ fn cells_of(
 }
 
 fn safe(text: &str) -> String {
+    let text = visible(text);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}"),
-        false => text.to_owned(),
+        false => text,
     }
 }

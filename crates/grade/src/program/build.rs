@@ -2,19 +2,27 @@
 
 use crate::assignment::{Build, BuildKind};
 use crate::build::{BuildError, Compiler, Source, at, words};
+use crate::line_directives;
 use crate::result::Refused;
+use context::fatbin::Room;
 use context::options::{Instead, LeaveOut, Options};
 use exec::{build::flags, library, program::Program, toolkit, untrusted_program};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use toolchain::CompileError;
+use toolchain::blame;
 use toolchain::sandbox::{Confined, Job, Sandbox};
 use toolchain::scratch::Scratch;
 use toolchain::seccomp::Calls;
 
 /// Largest program that is run, bytes.
 const LARGEST: u64 = 64 << 20;
+/// Bytes of PTX that the fat binaries of a program may unpack to, all together.
+const CODE: usize = 32 << 20;
+/// What a build is told that a call was not permitted to.
+const PERMISSIONS: &str = "\n(no build may change permissions or owners of files here, nor send signals: leave out `chmod`, `chown`, `install` and `cp -p`)";
 /// libwb's header, as racetrap has it.
 pub const WB: &str = include_str!("wb.h");
 
@@ -46,7 +54,8 @@ impl Built {
     pub fn device_code(&self, build: &Build) -> Result<Vec<String>, BuildError> {
         let path = self.program();
         let data = std::fs::read(&path).map_err(at(&path))?;
-        Ok(exec::program::device_code(&data, capability(build)))
+        let code = exec::program::device_code(&data, capability(build), Room::of(CODE));
+        code.map_err(|error| at(&path)(std::io::Error::other(error)))
     }
 
     /// The PTX that runs for it on the device: its own, or what takes its place.
@@ -133,7 +142,7 @@ impl Compiler {
         }
         for (name, text) in &source.files {
             let path = sources.join(name);
-            std::fs::write(&path, text).map_err(at(&path))?;
+            std::fs::write(&path, line_directives::without(text)).map_err(at(&path))?;
         }
         library::install(&library, &libraries, library::runtime_of(nvcc))
             .map_err(at(&libraries))?;
@@ -161,9 +170,18 @@ impl Compiler {
         };
         let mut said = String::from_utf8_lossy(&ended.stderr).into_owned();
         said += &String::from_utf8_lossy(&ended.stdout);
+        let machine = blame::of_the_machine(status, &said);
         let said = words(&said, &sources, nvcc);
         if !status.success() {
-            return refused("it can't be built".into(), said);
+            if let Some(why) = machine {
+                return Err(BuildError::Compiler(CompileError::Broken {
+                    file: source.main.clone().into(),
+                    why: words(&why, &sources, nvcc),
+                }));
+            }
+            let refused_by_us = said.contains("Operation not permitted");
+            let note = if refused_by_us { PERMISSIONS } else { "" };
+            return refused("it can't be built".into(), format!("{said}{note}"));
         }
         let made = sources.join(build.make.as_deref().unwrap_or("program"));
         let plain =
@@ -178,7 +196,7 @@ impl Compiler {
         let program = inside("program");
         std::fs::copy(&made, &program).map_err(at(&made))?;
         executable(&program).map_err(at(&program))?;
-        match judged(&program, &library).map_err(at(&program))? {
+        match judged(&program, &library, build).map_err(at(&program))? {
             Ok(()) => Ok(Ok(Built {
                 room,
                 library,
@@ -201,12 +219,15 @@ fn executable(path: &Path) -> std::io::Result<()> {
 }
 
 /// Why a program can't be watched.
-fn judged(program: &Path, library: &Path) -> std::io::Result<Result<(), String>> {
+fn judged(program: &Path, library: &Path, build: &Build) -> std::io::Result<Result<(), String>> {
     let known = Program::read(program)?;
     if known.has_static_runtime() {
         return Ok(Err(untrusted_program::Evasion::NoRuntime.to_string()));
     }
     let data = std::fs::read(program)?;
+    if let Err(error) = exec::program::device_code(&data, capability(build), Room::of(CODE)) {
+        return Ok(Err(error.to_string()));
+    }
     Ok(untrusted_program::judge(&data, &std::fs::read(library)?)
         .map_err(|evasion| evasion.to_string()))
 }
@@ -241,7 +262,7 @@ impl Paths<'_> {
             appended += &format!(" {flag}");
         }
         job.environment
-            .push((exec::build::APPENDED, appended.into()));
+            .push((exec::build::APPENDED.into(), appended.into()));
         job
     }
 
@@ -253,11 +274,11 @@ impl Paths<'_> {
             arguments,
             folder: self.sources.to_path_buf(),
             environment: vec![
-                ("TMPDIR", self.temporary.into()),
-                ("PATH", path),
-                ("CUDA_PATH", self.tools.into()),
-                ("CUDA_HOME", self.tools.into()),
-                ("LC_ALL", "C.UTF-8".into()),
+                ("TMPDIR".into(), self.temporary.into()),
+                ("PATH".into(), path),
+                ("CUDA_PATH".into(), self.tools.into()),
+                ("CUDA_HOME".into(), self.tools.into()),
+                ("LC_ALL".into(), "C.UTF-8".into()),
             ],
             clean: true,
         }

@@ -165,9 +165,21 @@ impl Watching<'_> {
     }
 }
 
-/// Whether the way in which a program ended makes its results wrong by itself.
+/// Whether the way in which a program ended makes its results wrong by itself. Signals that others send say nothing of it.
 fn ends_badly(end: &End) -> bool {
-    matches!(end, End::Signal(_) | End::TooSlow | End::TooLarge)
+    match end {
+        End::Signal(signal) => !is_sent_by_others(*signal),
+        End::TooSlow | End::TooLarge => true,
+        End::Status(_) | End::OutOfTime => false,
+    }
+}
+
+/// Signals that come from the system or from people: a kernel without memory, a shutdown, a terminal (signal(7)). A program can't send
+/// itself the first ([`toolchain::seccomp`]), and by the others it would end with no result.
+pub(super) fn is_sent_by_others(signal: i32) -> bool {
+    const KILL: i32 = 9;
+    const OTHERS: [i32; 5] = [KILL, 1, 2, 3, 15];
+    OTHERS.contains(&signal)
 }
 
 /// What was run and watched, in a sentence.
@@ -197,6 +209,13 @@ fn open(ran: &Ran, own_fault: bool) -> Option<String> {
     }
     if ran.end == End::OutOfTime {
         return Some("the time for this submission was up".into());
+    }
+    if let End::Signal(signal) = ran.end
+        && is_sent_by_others(signal)
+    {
+        return Some(format!(
+            "something outside ended the program, with signal {signal}: was there enough memory?"
+        ));
     }
     if let Some(why) = &ran.partial {
         return Some(why.clone());

@@ -26,6 +26,8 @@ use toolchain::seccomp::Calls;
 
 /// Address space of a program, most of which is the library's reservation.
 const ADDRESSES: u64 = 12 << 30;
+/// The number under which the library finds the file that is the device's memory.
+const ARENA: i32 = 100;
 /// Memory beside the device's, bytes.
 const BESIDE: u64 = 256 << 20;
 /// Largest file that it may write, bytes.
@@ -240,10 +242,13 @@ impl Run<'_> {
             arguments: self.drawn.words.iter().map(Into::into).collect(),
             folder: folder.to_path_buf(),
             environment: vec![
-                (options::VARIABLE, watch.into()),
-                ("LD_LIBRARY_PATH", places.libraries.into()),
-                ("LD_PRELOAD", places.libraries.join("libcudart.so").into()),
-                ("LC_ALL", "C".into()),
+                (options::VARIABLE.into(), watch.into()),
+                ("LD_LIBRARY_PATH".into(), places.libraries.into()),
+                (
+                    "LD_PRELOAD".into(),
+                    places.libraries.join("libcudart.so").into(),
+                ),
+                ("LC_ALL".into(), "C".into()),
             ],
             clean: true,
         };
@@ -283,6 +288,7 @@ impl Run<'_> {
             leave_out: self.built.leave_out.clone(),
             instead: self.built.instead.clone(),
             seal: Some(key.to_owned()),
+            arena: Some(ARENA),
             ..Options::default()
         }
     }
@@ -323,6 +329,7 @@ impl Run<'_> {
             calls: Calls::Alone,
             alone: Some(Alone {
                 resident: memory + BESIDE,
+                file_in_memory: Some(ARENA),
                 pipes: vec![options::records(places.watch)],
                 files: written
                     .iter()

@@ -1,14 +1,30 @@
 //! What is taken of a folder or an archive: plain files that are asked for, up to the size that is allowed, and nothing else.
+//!
+//! Work is linear in the bytes that are read, and those have a limit and a clock ([`Metered`]): entries, lengths of names, bytes of an
+//! archive, bytes that it unpacks to.
 
 use super::{CollectError, Files, SubmissionError};
-use crate::assignment::{Submission, read::is_file_name};
+use crate::assignment::{Submission, is_file_name};
 use crate::forbidden_text;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek};
 use std::path::{Component, Path};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// Entries of an archive or folder that are looked at.
 pub(super) const ENTRIES: usize = 10_000;
+/// Bytes of a name in an archive: the longest path that Linux takes (`PATH_MAX`).
+const NAME: usize = 4096;
+/// Folders inside each other that are opened.
+const DEPTH: usize = 32;
+/// Bytes that are read of an archive, and bytes that it unpacks to.
+pub(super) const BYTES: u64 = 256 << 20;
+/// Bytes of the list of a zip archive's entries.
+const LIST: u64 = 8 << 20;
+/// Time for one submission.
+const TIME: Duration = Duration::from_secs(10);
 
 /// A problem with the submission, or with the machine.
 pub(super) enum Trouble {
@@ -54,9 +70,46 @@ fn bad_archive(reason: impl ToString) -> SubmissionError {
     }
 }
 
+/// A reader of which no more than so many bytes come, until so late.
+struct Metered<R> {
+    from: R,
+    left: Rc<Cell<u64>>,
+    until: Instant,
+}
+
+impl<R> Metered<R> {
+    fn new(from: R, bytes: u64, until: Instant) -> Metered<R> {
+        let left = Rc::new(Cell::new(bytes));
+        Metered { from, left, until }
+    }
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if Instant::now() > self.until {
+            return Err(io::Error::other(format!(
+                "reading it takes more than {} s",
+                TIME.as_secs()
+            )));
+        }
+        let read = self.from.read(into)?;
+        let left = self.left.get().checked_sub(read as u64);
+        self.left
+            .set(left.ok_or_else(|| io::Error::other("there is too much in it"))?);
+        Ok(read)
+    }
+}
+
+impl<R: Seek> Seek for Metered<R> {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.from.seek(to)
+    }
+}
+
 /// What was gathered until now.
 pub(super) struct Gathered<'a> {
     wanted: &'a Submission,
+    until: Instant,
     bytes: BTreeMap<String, Vec<u8>>,
     ignored: Vec<String>,
     total: u64,
@@ -68,6 +121,7 @@ impl<'a> Gathered<'a> {
     pub fn new(wanted: &'a Submission) -> Gathered<'a> {
         Gathered {
             wanted,
+            until: Instant::now() + TIME,
             bytes: BTreeMap::new(),
             ignored: Vec::new(),
             total: 0,
@@ -90,7 +144,8 @@ impl<'a> Gathered<'a> {
     }
 
     /// Takes a file, or notes that it is not wanted.
-    pub fn add(&mut self, name: &str, mut from: impl Read) -> Result<(), Trouble> {
+    pub fn add(&mut self, name: &str, from: impl Read) -> Result<(), Trouble> {
+        let mut from = Metered::new(from, u64::MAX, self.until);
         if !self.takes(name) || self.bytes.contains_key(name) {
             self.ignore(name);
             return Ok(());
@@ -98,7 +153,7 @@ impl<'a> Gathered<'a> {
         let most = self.wanted.max_bytes;
         let mut bytes = Vec::new();
         from.by_ref()
-            .take(most - self.total + 1)
+            .take((most - self.total).saturating_add(1))
             .read_to_end(&mut bytes)?;
         self.total += bytes.len() as u64;
         if self.total > most {
@@ -118,6 +173,13 @@ impl<'a> Gathered<'a> {
 
     /// The files of a folder; if there is one folder in it and nothing else, of that one.
     pub fn folder(&mut self, folder: &Path) -> Result<(), Trouble> {
+        self.folder_at(folder, DEPTH)
+    }
+
+    fn folder_at(&mut self, folder: &Path, depth: usize) -> Result<(), Trouble> {
+        if depth == 0 {
+            return Err(SubmissionError::Deep.into());
+        }
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(folder)? {
             self.count()?;
@@ -133,7 +195,7 @@ impl<'a> Gathered<'a> {
         if let [(_, kind, path)] = shown.as_slice()
             && kind.is_dir()
         {
-            return self.folder(path);
+            return self.folder_at(path, depth - 1);
         }
         for (name, kind, path) in &entries {
             if kind.is_symlink() {
@@ -141,20 +203,22 @@ impl<'a> Gathered<'a> {
                     return Err(SubmissionError::Link { name: name.clone() }.into());
                 }
                 self.ignore(name);
-            } else if kind.is_file() {
-                self.add(name, std::fs::File::open(path)?)?;
-            } else if self.takes(name) {
-                // A device or a pipe would never end.
-                return Err(SubmissionError::NoFile { name: name.clone() }.into());
-            } else {
+            } else if !self.takes(name) {
                 self.ignore(name);
+            } else if let Some(file) = plain_file(path)? {
+                self.add(name, file)?;
+            } else {
+                return Err(SubmissionError::NoFile { name: name.clone() }.into());
             }
         }
         Ok(())
     }
 
     pub fn zip(&mut self, file: impl Read + Seek) -> Result<(), SubmissionError> {
+        let file = Metered::new(file, LIST, self.until);
+        let left = Rc::clone(&file.left);
         let mut archive = zip::ZipArchive::new(file).map_err(bad_archive)?;
+        left.set(BYTES);
         let mut names = Vec::new();
         for index in 0..archive.len() {
             self.count()?;
@@ -162,7 +226,8 @@ impl<'a> Gathered<'a> {
             let is_link = entry
                 .unix_mode()
                 .is_some_and(|mode| mode & 0o170_000 == 0o120_000);
-            names.push((entry.name().to_owned(), entry.is_dir(), is_link));
+            let name = short(entry.name_raw())?;
+            names.push((name, entry.is_dir(), is_link));
         }
         let base = base(names.iter().map(|(name, ..)| name.as_str()))?;
         for (index, (name, is_dir, is_link)) in names.iter().enumerate() {
@@ -176,24 +241,19 @@ impl<'a> Gathered<'a> {
     }
 
     pub fn tar(&mut self, from: impl Read) -> Result<(), SubmissionError> {
-        // The whole is read once, so what it may unpack to has a limit of its own.
-        const SCAN: u64 = 256 << 20;
-        let mut archive = tar::Archive::new(from.take(SCAN));
+        let mut archive = tar::Archive::new(Metered::new(from, BYTES, self.until));
         let mut all: Vec<(String, bool, bool, Vec<u8>)> = Vec::new();
         let (mut kept, most) = (0, self.wanted.max_bytes);
         for entry in archive.entries().map_err(bad_archive)? {
             self.count()?;
             let mut entry = entry.map_err(bad_archive)?;
-            let name = entry
-                .path()
-                .map_err(bad_archive)?
-                .to_string_lossy()
-                .into_owned();
+            let name = short(&entry.path_bytes())?;
             let kind = entry.header().entry_type();
             let last = name.rsplit('/').next().unwrap_or_default();
             let mut bytes = Vec::new();
             if kind.is_file() && self.takes(last) {
-                let read = entry.by_ref().take(most + 1 - kept).read_to_end(&mut bytes);
+                let room = (most - kept).saturating_add(1);
+                let read = entry.by_ref().take(room).read_to_end(&mut bytes);
                 kept += read.map_err(bad_archive)? as u64;
                 if kept > most {
                     return Err(SubmissionError::TooLarge { most });
@@ -250,7 +310,34 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// What the names of an archive begin with: a folder that all of them are in, with its slash.
+/// A name of an archive.
+fn short(name: &[u8]) -> Result<String, SubmissionError> {
+    match name.len() > NAME {
+        true => Err(SubmissionError::LongName { most: NAME }),
+        false => Ok(String::from_utf8_lossy(name).into_owned()),
+    }
+}
+
+/// Opens a plain file. A link, a device or a pipe is `None`; nothing is waited for.
+pub(super) fn plain_file(path: &Path) -> io::Result<Option<std::fs::File>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    // Opening some devices does something, so they are looked at before; and what was opened is what counts.
+    if !std::fs::symlink_metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let file = options.open(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// What the names of an archive begin with: a folder that all of them are in, with its slash. Each name is looked at once.
 fn base<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Result<String, SubmissionError> {
     for name in names.clone() {
         let outside = Path::new(name)
@@ -261,24 +348,35 @@ fn base<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Result<String, Subm
             return Err(SubmissionError::Outside { name });
         }
     }
-    let mut base = String::new();
-    loop {
-        let mut rest = names
-            .clone()
-            .filter_map(|n| n.trim_start_matches("./").strip_prefix(base.as_str()))
-            .filter(|n| !n.is_empty() && !n.starts_with("__MACOSX"));
-        let Some(folder) = rest
-            .next()
-            .and_then(|n| n.split_once('/'))
-            .map(|(f, _)| format!("{f}/"))
-        else {
-            return Ok(base);
-        };
-        if !rest.all(|n| n.starts_with(&folder)) {
-            return Ok(base);
-        }
-        base += &folder;
+    let names = names
+        .map(|name| name.trim_start_matches("./"))
+        .filter(|name| !name.split('/').any(|part| part.starts_with("__MACOSX")));
+    let (folders, files): (Vec<&str>, Vec<&str>) =
+        names.partition(|name| name.is_empty() || name.ends_with('/'));
+    let of = |name: &'n str| &name[..name.rfind('/').map_or(0, |at| at + 1)];
+    let Some(first) = files.first() else {
+        return Ok(String::new());
+    };
+    let mut base = of(first);
+    for name in &files[1..] {
+        base = of(shared(base, name));
     }
+    // A folder on the way to the files is in the way of none.
+    for name in folders.iter().filter(|name| !base.starts_with(**name)) {
+        base = of(shared(base, name));
+    }
+    Ok(base.to_owned())
+}
+
+/// What both begin with.
+fn shared<'t>(one: &'t str, other: &str) -> &'t str {
+    let same = |((_, a), b): &((usize, char), char)| a == b;
+    let last = one
+        .char_indices()
+        .zip(other.chars())
+        .take_while(same)
+        .last();
+    &one[..last.map_or(0, |((at, c), _)| at + c.len_utf8())]
 }
 
 /// The name of an entry in the base folder; `None` for what is not taken.
@@ -323,4 +421,22 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_all_is_left_out() {
+        let of = |names: &[&str]| base(names.iter().copied()).ok().unwrap();
+        assert_eq!(of(&["a.cu", "b/c"]), "");
+        assert_eq!(of(&["a/", "a/b/", "a/b/x", "./a/b/y"]), "a/b/");
+        assert_eq!(of(&["a/b/x", "a/c/y"]), "a/");
+        assert_eq!(of(&["a/b/x", "a/c/"]), "a/");
+        assert_eq!(of(&["ab/x", "abc/x"]), "");
+        assert_eq!(of(&["a/x", "__MACOSX/a/x", "a/__MACOSX/y"]), "a/");
+        assert_eq!(of(&["é/x", "è/x"]), "");
+        assert_eq!(of(&["a/"]), "");
+    }
 }

@@ -470,3 +470,42 @@ fn pages_show_the_class_and_run_nothing() {
         assert!(racy.contains(said), "{said}");
     }
 }
+
+/// What a student writes turns no direction and commands nothing, wherever staff read it.
+#[test]
+fn nothing_of_a_student_commands_a_reader() {
+    let course = open("reduction");
+    let mut all: Vec<Graded> = sample(&course).into_iter().map(|(_, g)| g).collect();
+    let evil = "a\u{202e}b\u{1b}[2J\u{9b}c\u{2066}";
+    for graded in &mut all {
+        graded.submission.name += evil;
+        graded.submission.ignored.push(evil.to_owned());
+        for review in &mut graded.review {
+            review.why += evil;
+        }
+        for cause in &mut graded.causes {
+            for line in &mut cause.lines {
+                line.text = Some(evil.to_owned());
+            }
+        }
+    }
+    let none = BTreeMap::new();
+    let mut texts = vec![
+        json::render(&all),
+        table::render(&all, &course.assignment, None, &none),
+    ];
+    let pages = html::pages(
+        &all,
+        &[(evil.into(), evil.into())],
+        &course.assignment,
+        &none,
+    );
+    texts.extend(pages.into_iter().map(|(_, page)| page));
+    for text in &texts {
+        let commands = ['\u{202e}', '\u{2066}', '\u{1b}', '\u{9b}'];
+        assert!(!text.contains(commands), "{text:?}");
+    }
+    // It is the same to who reads the data.
+    let read: Vec<Graded> = serde_json::from_str(&texts[0]).unwrap();
+    assert_eq!(read[0].submission.name, all[0].submission.name);
+}

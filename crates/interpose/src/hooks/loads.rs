@@ -1,9 +1,8 @@
 //! Modules and libraries, and the kernels that are fetched from them.
 
 use super::entry::{Handle, aside, hooks};
-use crate::launches;
 use crate::modules::{Replacement, replacement};
-use crate::state::{State, state};
+use crate::state::{Kernel, State, state};
 use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::sync::Arc;
 
@@ -88,7 +87,7 @@ impl State {
         let name = name.to_string_lossy().into_owned();
         let number = self.modules.get(&module).copied();
         let module = number.map(|number| (number, self.loaded[number].clone()));
-        let known = launches::Kernel {
+        let known = Kernel {
             name,
             module,
             of_library,
@@ -99,7 +98,7 @@ impl State {
     /// A handle is another one of the same.
     fn alias(&mut self, to: Handle, from: Handle) {
         if let Some(kernel) = self.kernels.get(&from).cloned() {
-            let function = launches::Kernel {
+            let function = Kernel {
                 name: kernel.name.clone(),
                 module: kernel.module.clone(),
                 of_library: false,

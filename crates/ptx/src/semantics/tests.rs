@@ -354,6 +354,14 @@ fn who_is_synchronised() {
             "mbarrier.arrive_drop.shared.b64 %rd1, [%r1];",
             Mbarrier(MbarrierOperation::ArriveDrop),
         ),
+        (
+            "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd1, [%r1], %r2;",
+            Mbarrier(MbarrierOperation::Arrive),
+        ),
+        (
+            "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], %r2;",
+            Mbarrier(MbarrierOperation::ExpectTransactions),
+        ),
         ("griddepcontrol.wait;", WaitDependency),
         ("vote.sync.ballot.b32 %r1, %p1, -1;", WarpExchange),
         (

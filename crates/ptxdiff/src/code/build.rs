@@ -1,5 +1,6 @@
 //! Makes the canonical form: what every register holds where it is read, and what follows from it.
 
+pub(super) use super::builder::{Builder, Named};
 use super::read::{Reader, each_name, kind, plain_symbol};
 use super::result::result;
 use super::{Instr, Place, Token};
@@ -11,27 +12,6 @@ use ptx::ast::*;
 use ptx::flatten::{Declared, Flat, ScopeId};
 use ptx::semantics::{Access, Control, TypedInstruction};
 use std::collections::HashMap;
-
-/// What a name in an operand is.
-#[derive(Clone, Copy)]
-pub(super) enum Named {
-    Register(u32),
-    Symbol(u32, Value),
-    Special(Value),
-}
-
-pub(super) struct Builder<'a, 'v> {
-    pub(super) values: &'v mut Values,
-    flat: &'v Flat<'a>,
-    /// Parameters of a kernel, by name.
-    parameters: HashMap<&'a str, u32>,
-    names: HashMap<(ScopeId, &'a str), Named>,
-    scopes: Vec<ScopeId>,
-    /// Definitions of each register.
-    pub(super) definitions: Vec<Vec<u32>>,
-    pub(super) all: Vec<Definition>,
-    registers: HashMap<(ScopeId, &'a str), u32>,
-}
 
 impl<'a, 'v> Builder<'a, 'v> {
     pub(super) fn new(

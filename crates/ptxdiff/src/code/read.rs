@@ -1,7 +1,7 @@
 //! Reads operands: their values, and their parts for the comparison under a renaming.
 
 use super::Token;
-use super::build::{Builder, Named};
+use super::builder::{Builder, Named};
 use crate::code::value::{Node, Value};
 use crate::reaching::Reaching;
 use ptx::ast::*;

@@ -1,6 +1,6 @@
 //! What became of loops that do the same work, by how much of it they do in an iteration and by how they count.
 
-use super::pairs::Comparing;
+use super::pairs::{Comparing, Ratios};
 use super::signature::{Amount, Key};
 use super::trips::is_in_each_iteration;
 use super::{Change, Common, Group};
@@ -241,9 +241,6 @@ impl Comparing<'_> {
         all.peek().is_some() && !all.any(|(_, amount)| amount.instructions.iter().any(always))
     }
 }
-
-/// Numbers of times, with weights.
-pub(super) type Ratios = Vec<(f64, f64)>;
 
 /// From how many times on a body is repeated.
 const MANY: f64 = 1.75;

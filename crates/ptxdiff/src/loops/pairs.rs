@@ -1,6 +1,5 @@
 //! Which loops of both sides are partners, and where the work of the others is.
 
-use super::change::Ratios;
 use super::signature::{self, Bag, Key, work};
 use super::trips::{Count, count};
 use crate::class::InstructionClass;
@@ -36,6 +35,9 @@ pub(super) enum Home {
     /// Its work is in this loop of the other side, whose partner is around it, or outside of loops.
     Within(Option<usize>),
 }
+
+/// Numbers of times, with weights.
+pub(super) type Ratios = Vec<(f64, f64)>;
 
 impl<'c> Comparing<'c> {
     pub fn of(

@@ -7,7 +7,8 @@ use crate::memory::MemoryNames;
 use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space};
+use simt::mbarrier::{Fault, MOST_BYTES};
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -24,6 +25,7 @@ pub(super) fn action(
     place: Option<&Place>,
     names: &MemoryNames,
     plural: bool,
+    reads: bool,
 ) -> String {
     let s = if plural { "" } else { "s" };
     let what = place.map_or_else(|| "here".to_string(), |p| names.describe(p));
@@ -37,10 +39,7 @@ pub(super) fn action(
         Action::Write => format!("write{s} {what}{how}"),
         Action::Atomic => format!("update{s} {what} atomically{how}"),
         Action::Copy => {
-            let direction = match place.map(|p| p.space) {
-                Some(Space::Shared) => "into",
-                _ => "from",
-            };
+            let direction = if reads { "from" } else { "into" };
             format!("begin{s} to copy {direction} {what}")
         }
         Action::Wait => format!("wait{s} here"),
@@ -119,9 +118,33 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             "a dependent launch accesses {} and has not waited for the launch before it",
             what(true)
         ),
+        Rule::MissingProxyFence => format!(
+            "a bulk copy touches {} after ordinary writes to it, without a proxy fence",
+            what(true)
+        ),
+        Rule::MbarrierMisuse => match finding.detail {
+            Detail::Mbarrier(Fault::Arrivals { count, pending }) => format!(
+                "{count} arrival{} at an mbarrier of which {pending} {} pending",
+                if count == 1 { "" } else { "s" },
+                if pending == 1 { "is" } else { "are" },
+            ),
+            Detail::Mbarrier(Fault::Bytes(bytes)) => {
+                format!("an mbarrier is to count {bytes} bytes, which is out of its range")
+            }
+            _ => Rule::MbarrierMisuse.summary().to_string(),
+        },
         Rule::AsyncCopyHazard => {
-            let shared = finding.place.is_some_and(|p| p.space == Space::Shared);
-            match (shared, finding.ends.first().map(|e| e.action)) {
+            let (out, into) = match finding.detail {
+                Detail::CopyReads([here, there]) => (here, !there),
+                _ => (false, true),
+            };
+            match (into, finding.ends.first().map(|e| e.action)) {
+                (true, Some(Action::Copy)) if out => {
+                    format!(
+                        "a copy out of {} before the copy into it is complete",
+                        what(true)
+                    )
+                }
                 (true, Some(Action::Copy)) => format!(
                     "a second copy into {} before the first is complete",
                     what(true)
@@ -130,6 +153,9 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                     "{access} of {} before the copy into it is complete",
                     what(true)
                 ),
+                (false, Some(Action::Copy)) => {
+                    format!("a copy into {} while another one reads it", what(true))
+                }
                 (false, _) => format!("{access} of {} while a copy reads it", what(true)),
             }
         }
@@ -257,7 +283,10 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } => {}
+        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::CopyReads(_) | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } | Detail::Mbarrier(Fault::Arrivals { .. }) => {}
+        Detail::Mbarrier(Fault::Bytes(_)) => notes.push(format!(
+            "the bytes that are expected and have not come, or have come and are not expected, may be {MOST_BYTES} at most"
+        )),
         Detail::Phases(phases) => notes.extend(phases.iter().map(|phase| phases::note(phase, finding.place.as_ref(), names))),
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),

@@ -7,6 +7,7 @@ extern crate racetrap_session as session;
 #[global_allocator]
 static ALLOCATOR: meter::Metered = meter::Metered;
 
+mod bulk;
 mod communication;
 mod engines;
 mod guards;

@@ -1,14 +1,15 @@
-//! `cp.async`: copies from global to shared memory that are complete when their thread has waited for them. See [`crate::async_copies`].
+//! `cp.async`: copies from global to shared memory that are complete when their thread has waited for them. See [`crate::operations`].
 
 use super::Core;
 use super::transfer::{Stored, load};
 use crate::alu::{Mask, Row64};
-use crate::async_copies::{Pending, Piece};
+use crate::async_copies::{Piece, Rows};
 use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::memory::GLOBAL_BASE;
 use crate::observer::*;
 use crate::op::*;
+use crate::operations::*;
 use crate::state::*;
 
 impl<O: Hooks> Core<'_, O> {
@@ -35,22 +36,30 @@ impl<O: Hooks> Core<'_, O> {
         self.addresses(&block.warps[w], s, read.base, read.offset);
         let from = self.address.map(|a| a.wrapping_sub(GLOBAL_BASE));
         let bytes = self.readable(block, w, op, mask, &from, site);
-        let copy = Pending::new(index, site, mask, from, to, bytes);
+        let rows = Rows {
+            op: index,
+            from,
+            to,
+            bytes,
+        };
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let number = operations.next();
+        let completes = operations.in_group(Group::Copy);
         if O::WATCHES {
-            let number = block.warps[w].copies.as_ref().map_or(0, |c| c.next());
-            self.tell(block, w, &copy, number);
+            self.tell(block, w, &rows, mask, site, number);
         }
-        let copies = block.warps[w].copies.get_or_insert_default();
-        if let Some(oldest) = copies.begin(copy) {
-            self.complete(block, w, &oldest, false);
+        let copy = Operation::new(site, mask, Work::Rows(Box::new(rows)), completes);
+        let operations = block.warps[w].operations.get_or_insert_default();
+        if let Some(oldest) = operations.begin(copy) {
+            self.complete_operation(block, w, oldest);
         }
     }
 
-    /// `cp.async.commit_group`
-    pub(super) fn close_group(&mut self, warp: &mut Warp, active: Mask) {
+    /// `cp.async.commit_group`, `cp.async.bulk.commit_group`
+    pub(super) fn close_group(&mut self, warp: &mut Warp, kind: Group, active: Mask) {
         if active != 0 {
-            let copies = warp.copies.get_or_insert_default();
-            copies.close_group(active);
+            let operations = warp.operations.get_or_insert_default();
+            operations.close_group(kind, active);
         }
     }
 
@@ -63,20 +72,20 @@ impl<O: Hooks> Core<'_, O> {
         active: Mask,
         newest: Option<u32>,
     ) {
-        let Some(copies) = &mut block.warps[w].copies else {
+        let Some(operations) = &mut block.warps[w].operations else {
             return;
         };
         // As if the group were closed, and waited for with all others (PTX ISA, "cp.async.wait_group / cp.async.wait_all").
         if newest.is_none() {
-            copies.close_group(active);
+            operations.close_group(Group::Copy, active);
         }
-        let complete = copies.wait(active, newest.unwrap_or(0));
+        let complete = operations.wait(Group::Copy, active, newest.unwrap_or(0));
         let arrived = match O::WATCHES {
-            true => copies.wait_for_arrived(active, newest.unwrap_or(0)),
+            true => operations.wait_for_arrived(active, newest.unwrap_or(0)),
             false => Vec::new(),
         };
         for copy in complete {
-            self.complete(block, w, &copy, false);
+            self.complete_operation(block, w, copy);
         }
         for copy in arrived {
             self.observer
@@ -84,19 +93,23 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
-    /// `cp.async.mbarrier.arrive`: the copies are performed as soon as they can be. Who else may know of that is for others to judge.
-    #[inline(never)]
-    pub(super) fn copies_arrive(&mut self, block: &mut Block, w: usize, active: Mask) {
-        let Some(copies) = &mut block.warps[w].copies else {
+    /// The `cp.async` that lanes have begun before an arrival complete with it. Who else may know of that is for others to judge.
+    pub(super) fn complete_copies(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        lanes: Mask,
+        before: u64,
+    ) {
+        let Some(operations) = &mut block.warps[w].operations else {
             return;
         };
-        copies.close_group(active);
-        for copy in copies.wait(active, 0) {
+        for copy in operations.take_copies(lanes, before) {
             self.complete(block, w, &copy, true);
             if O::WATCHES
-                && let Some(copies) = &mut block.warps[w].copies
+                && let Some(operations) = &mut block.warps[w].operations
             {
-                copies.keep_arrived(copy);
+                operations.keep_arrived(copy);
             }
         }
     }
@@ -139,12 +152,20 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Tells the observer of a copy that begins.
-    fn tell(&mut self, block: &mut Block, w: usize, copy: &Pending, number: u64) {
+    fn tell(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        copy: &Rows,
+        mask: Mask,
+        site: Site,
+        number: u64,
+    ) {
         let op = &self.program.copy_ops[copy.op as usize];
         let (read, write) = op.accesses(self.program);
         let who = block.who(w);
-        let parts = self.source_of(&mut block.warps[w], read, copy);
-        let reads: Vec<Access<'_>> = parts.iter().map(|p| p.access(who, copy.site)).collect();
+        let parts = self.source_of(&mut block.warps[w], read, copy, mask);
+        let reads: Vec<Access<'_>> = parts.iter().map(|p| p.access(who, site)).collect();
         let stores = Stored {
             memory: &block.shared,
             warp: &block.warps[w],
@@ -156,20 +177,30 @@ impl<O: Hooks> Core<'_, O> {
         let write = Access {
             elements: u32::from(write.count),
             kind: AccessKind::Write,
-            wrote: copy.mask,
+            wrote: mask,
             stores: Some(&stores),
-            ..weak_read(copy.site, who, Space::Shared, copy.mask, &copy.to)
+            ..weak_read(site, who, Space::Shared, mask, &copy.to)
         };
         self.observer.copy_begins(&AsyncCopy {
             number,
             reads: &reads,
-            write,
+            writes: &[write],
+            proxy: false,
         });
     }
 
     /// Performs a copy, for the lanes that it is left for: they have waited for it, or it arrives.
-    fn complete(&mut self, block: &mut Block, w: usize, copy: &Pending, arrives: bool) {
-        let op = &self.program.copy_ops[copy.op as usize];
+    pub(super) fn complete(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        copy: &Operation,
+        arrives: bool,
+    ) {
+        let Work::Rows(rows) = &copy.work else {
+            return;
+        };
+        let op = &self.program.copy_ops[rows.op as usize];
         let (read, write) = op.accesses(self.program);
         let who = block.who(w);
         if O::WATCHES {
@@ -178,7 +209,7 @@ impl<O: Hooks> Core<'_, O> {
                 false => self.observer.copy_ends(who, copy.number, copy.mask),
             }
         }
-        for part in self.source_of(&mut block.warps[w], read, copy) {
+        for part in self.source_of(&mut block.warps[w], read, rows, copy.mask) {
             if O::WATCHES {
                 let (lanes, bytes) = (part.piece.lanes, 4 * u32::from(part.piece.words));
                 if !part.written {
@@ -189,13 +220,13 @@ impl<O: Hooks> Core<'_, O> {
                 self.observer.access(&part.access(who, copy.site));
             }
         }
-        self.address = copy.to;
+        self.address = rows.to;
         self.access_at(block, w, write, Space::Shared, copy.mask, copy.site);
     }
 
     /// Reads the source into the registers of the copy, with zeros where it is not read.
-    fn source_of(&self, warp: &mut Warp, read: &MemoryOp, copy: &Pending) -> Vec<Part> {
-        self.clear(warp, read, copy.mask);
+    fn source_of(&self, warp: &mut Warp, read: &MemoryOp, copy: &Rows, mask: Mask) -> Vec<Part> {
+        self.clear(warp, read, mask);
         let part = |piece: Piece| {
             let first = usize::from(piece.first);
             let mut op = MemoryOp {
@@ -211,8 +242,8 @@ impl<O: Hooks> Core<'_, O> {
                 written,
             }
         };
-        let parts = copy.pieces().map(part).collect();
-        self.cut(warp, read, copy);
+        let parts = copy.pieces(mask).map(part).collect();
+        self.cut(warp, read, copy, mask);
         parts
     }
 
@@ -224,8 +255,8 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Zeros for the bytes of the last word that are not read.
-    fn cut(&self, warp: &mut Warp, read: &MemoryOp, copy: &Pending) {
-        for l in lanes_of(copy.mask).filter(|l| !copy.bytes[*l].is_multiple_of(4)) {
+    fn cut(&self, warp: &mut Warp, read: &MemoryOp, copy: &Rows, mask: Mask) {
+        for l in lanes_of(mask).filter(|l| !copy.bytes[*l].is_multiple_of(4)) {
             let (words, bytes) = (copy.bytes[l] / 4, copy.bytes[l] % 4);
             let slot = read.regs[usize::from(words)];
             warp.w[slot.0 as usize][l] &= (1 << (8 * bytes)) - 1;

@@ -68,7 +68,7 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
-    fn atomic_in(
+    pub(super) fn atomic_in(
         &mut self,
         block: &mut Block,
         w: usize,
@@ -93,6 +93,7 @@ impl<O: Hooks> Core<'_, O> {
         }
         let mut wrote = 0;
         let mut flipped: Mask = 0;
+        let mut faults = Vec::new();
         // What other cores do must not steer this one.
         let mut changed = self.parallel;
         let (warp, shared) = (&mut block.warps[w], &block.shared);
@@ -129,7 +130,12 @@ impl<O: Hooks> Core<'_, O> {
                     });
                     history.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
                 }
-                if op.arrives.is_some() {
+                if let Some(MbarrierUse { update, .. }) = op.arrives {
+                    if O::WATCHES {
+                        let count = row(&warp.d, self.const_d, op.b[0])[l];
+                        let fault = update.fault(old[0], count);
+                        faults.extend(fault.map(|fault| (l, at, fault)));
+                    }
                     let new = shared.read(at, 8, l);
                     flipped |= Mask::from((old[0] ^ new) & PHASE != 0) << l;
                 }
@@ -163,7 +169,20 @@ impl<O: Hooks> Core<'_, O> {
         if O::WATCHES {
             self.tell_of_atomic(who, op, space, (good, wrote), site);
             if let Some(arrival) = op.arrives {
-                self.tell_of_phases(who, good, arrival, flipped);
+                self.tell_of_phases(who, good, arrival.by, flipped);
+            }
+            for (l, object, fault) in faults {
+                let here = Party {
+                    warp: who.warp,
+                    mask: 1 << l,
+                    site,
+                };
+                let misuse = Misuse::Mbarrier {
+                    here,
+                    object,
+                    fault,
+                };
+                self.observer.misuse(who.block, misuse);
             }
         }
         if flipped != 0 {

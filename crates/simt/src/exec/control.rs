@@ -45,6 +45,9 @@ impl<O: Hooks> Core<'_, O> {
             self.complete_barrier(block, id);
         }
         self.complete_warp(block, w);
+        if block.live == 0 {
+            self.perform_rest(block);
+        }
     }
 
     #[allow(clippy::too_many_arguments)]

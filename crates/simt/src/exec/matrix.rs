@@ -9,9 +9,17 @@ use crate::op::Slot;
 use crate::state::*;
 
 impl<O: Hooks> Core<'_, O> {
-    /// Executes one; only active lanes are written.
+    /// Executes one; only active lanes are written. Lanes that have exited hold zeros: what others would get of them is undefined, and told as a
+    /// mistake, but it may not depend on what was left in their registers.
     #[inline(never)]
     pub(crate) fn matrix(&mut self, warp: &mut Warp, op: &MatrixOp, active: Mask, dead: Mask) {
+        let exited = !warp.live();
+        if exited != 0 {
+            for l in lanes_of(exited) {
+                warp.w.iter_mut().for_each(|row| row[l] = 0);
+                warp.d.iter_mut().for_each(|row| row[l] = 0);
+            }
+        }
         match op {
             MatrixOp::Product(product) => self.product(warp, product, active),
             MatrixOp::Place(place) => self.place(warp, place, active, dead),

@@ -20,8 +20,9 @@ impl<O: Hooks> Core<'_, O> {
         op: &AwaitPhase,
         active: Mask,
     ) -> Mask {
+        self.addresses(&block.warps[w], s, op.base, op.offset);
+        self.perform_asked(block, w, op, active);
         let warp = &block.warps[w];
-        self.addresses(warp, s, op.base, op.offset);
         let asked = row(&warp.d, self.const_d, op.asked);
         let is_complete = |l: &usize| match word_at(block, self.address[*l]) {
             Some(word) => mbarrier::is_complete(word, asked[*l]),
@@ -38,6 +39,24 @@ impl<O: Hooks> Core<'_, O> {
             true => incomplete,
             false => 0,
         }
+    }
+
+    /// What completes the phases that lanes ask for, at the addresses that are set, happens now at the latest.
+    fn perform_asked(&mut self, block: &mut Block, w: usize, op: &AwaitPhase, active: Mask) {
+        if block.warps.iter().all(|warp| warp.operations.is_none()) {
+            return;
+        }
+        let (objects, asked) = (
+            self.address,
+            *row(&block.warps[w].d, self.const_d, op.asked),
+        );
+        for l in lanes_of(active) {
+            let word = word_at(block, objects[l]);
+            if word.is_some_and(|word| !mbarrier::is_complete(word, asked[l])) {
+                self.perform_at(block, objects[l]);
+            }
+        }
+        self.address = objects;
     }
 
     /// Lanes of a split stay where they are until the phases are complete that they ask for; the others go on behind.
@@ -135,7 +154,7 @@ pub(crate) fn awaited(program: &crate::Program, block: &Block) -> Vec<PhaseWait>
 }
 
 /// The mbarrier at an offset of a block's shared memory, if there may be one.
-fn word_at(block: &Block, at: u64) -> Option<u64> {
+pub(super) fn word_at(block: &Block, at: u64) -> Option<u64> {
     let end = at.checked_add(8);
     let fits = at.is_multiple_of(8) && end.is_some_and(|end| end <= block.shared.bytes);
     (fits && block.shared.is_valid(at, 8, 0)).then(|| block.shared.read(at, 8, 0))

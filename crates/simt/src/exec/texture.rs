@@ -162,7 +162,7 @@ impl<O: Hooks> Core<'_, O> {
         fetched: &mut Channels,
     ) {
         if op.kind == ImageKind::Sample
-            && self.engine == Engine::Fast
+            && self.engine != Engine::Plain
             && self.fetch_nearest(block, w, op, texture, mask, site, fetched)
         {
             return;

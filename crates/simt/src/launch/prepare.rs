@@ -56,6 +56,7 @@ impl Prepared {
             strong_global: program.facts.strong_global,
             non_coherent: program.facts.non_coherent,
             async_copies: program.facts.async_copies,
+            async_proxy: program.facts.async_proxy,
             unwritten: unwritten(device, program),
             launch: launch.number,
             fine_sync: program.facts.fine_sync,

@@ -86,8 +86,8 @@ fn state_of(resident: &[Block], local: bool, released: bool) -> Option<u64> {
         if warp.live() == 0 {
             continue;
         }
-        // Copies that are under way write to memory when they end.
-        if warp.copies.is_some() {
+        // Operations that are under way write to memory when they end.
+        if warp.operations.is_some() {
             return None;
         }
         // Lanes that wait count their turns from zero again, while others go on: then turns decide who is next, not their differences.

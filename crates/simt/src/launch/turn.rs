@@ -16,7 +16,7 @@ impl<O: Hooks> Core<'_, O> {
         quantum: Quantum,
     ) -> Result<Yield, Box<Stop>> {
         let ended = match self.engine {
-            Engine::Fast => self.run_turn(block, w, s, quantum),
+            Engine::Fast | Engine::Both => self.run_turn(block, w, s, quantum),
             Engine::Plain => plain::run(self, block, w, s, quantum),
         };
         if O::WATCHES {

@@ -341,6 +341,7 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
                 i.op,
                 Op::Memory(_)
                     | Op::AsyncCopy(_)
+                    | Op::Bulk(_)
                     | Op::Atomic(_)
                     | Op::Image(_)
                     | Op::Barrier(_)

@@ -82,7 +82,7 @@ fn rows(program: &Program) -> (impl Fn(Row) -> bool + use<>, impl Fn(Row) -> boo
                 escapes.iter().for_each(|r| graph.mark(*r));
                 graph.mark(local);
             }
-            Op::AsyncCopy(_) => escapes.iter().for_each(|r| graph.mark(*r)),
+            Op::AsyncCopy(_) | Op::Bulk(_) => escapes.iter().for_each(|r| graph.mark(*r)),
             Op::Call(_) => {
                 escapes.iter().for_each(|r| graph.edge(*r, here));
                 graph.edge(local, here);

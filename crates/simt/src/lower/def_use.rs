@@ -50,6 +50,8 @@ pub fn visit_operands(
         Op::Atomic(index) => v.atomic(&program.atomic_ops[*index as usize]),
         Op::Image(index) => v.image(&program.image_ops[*index as usize]),
         Op::AsyncCopy(index) => v.copy(program, &program.copy_ops[*index as usize]),
+        Op::Bulk(index) => v.bulk(program, &program.bulk_ops[*index as usize]),
+        Op::CopiesArrive(index) => v.base(program.atomic_ops[*index as usize].base),
         Op::Matrix(index) => v.matrix(&program.matrix_ops[*index as usize]),
         Op::Video(video) => {
             video.s.iter().for_each(|s| v.reads(W, *s, Use::Data));
@@ -74,7 +76,9 @@ pub fn visit_operands(
         | Op::DependencyWait
         | Op::CommitGroup
         | Op::WaitGroup(_)
-        | Op::CopiesArrive
+        | Op::CommitBulk
+        | Op::WaitBulk { .. }
+        | Op::ProxyFence
         | Op::Branch { .. }
         | Op::Return
         | Op::Exit
@@ -219,6 +223,18 @@ impl Visitor<'_> {
         self.base(write.base);
         self.reads(W, c.size, Use::Escape);
         self.reads(RegisterClass::P, c.ignore, Use::Escape);
+    }
+
+    fn bulk(&mut self, program: &Program, b: &BulkOp) {
+        match b.read {
+            Some(read) => self.base(program.memory_ops[read as usize].base),
+            None => self.access(&program.memory_ops[b.write as usize]),
+        }
+        self.base(program.memory_ops[b.write as usize].base);
+        self.reads(W, b.size, Use::Escape);
+        if let Some(update) = b.completes {
+            self.base(program.atomic_ops[update as usize].base);
+        }
     }
 
     fn atomic(&mut self, a: &AtomicOp) {

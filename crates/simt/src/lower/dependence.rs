@@ -133,6 +133,14 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                 }
             }
             Op::AsyncCopy(_) => memory[SHARED] |= escapes || memory[GLOBAL],
+            Op::Bulk(index) => {
+                let b = &program.bulk_ops[*index as usize];
+                let write = &program.memory_ops[b.write as usize];
+                if escapes || memory[GLOBAL] || memory[SHARED] {
+                    spaces(write.space).for_each(|s| memory[s] = true);
+                    found.results |= may_be(write.space, AddressSpace::Global);
+                }
+            }
             Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
             Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
             // Arguments pass through local memory.
@@ -174,7 +182,8 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
 fn looks_at_memory(program: &Program, op: &Op) -> bool {
     match op {
         Op::Memory(index) => !program.memory_ops[*index as usize].store,
-        Op::Atomic(_) | Op::Image(_) | Op::AsyncCopy(_) | Op::Call(_) | Op::System(_) => true,
+        Op::Atomic(_) | Op::Image(_) | Op::Call(_) | Op::System(_) => true,
+        Op::AsyncCopy(_) | Op::Bulk(_) => true,
         _ => false,
     }
 }
@@ -197,6 +206,10 @@ pub(super) fn has_order_sources(program: &Program) -> bool {
         Op::Atomic(a) => {
             let a = &program.atomic_ops[*a as usize];
             a.used || a.update == crate::observer::Update::Ordered
+        }
+        Op::Bulk(b) => {
+            let b = &program.bulk_ops[*b as usize];
+            b.update == crate::observer::Update::Ordered
         }
         Op::Warp(w) => w.kind == WarpKind::ActiveMask,
         Op::Special { which, .. } => depends_on_time_or_place(*which),

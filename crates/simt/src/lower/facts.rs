@@ -171,13 +171,22 @@ fn accesses(program: &Program, facts: &mut Facts) {
             !a.used && a.update != Update::Ordered,
         );
     }
+    for b in &program.bulk_ops {
+        if let Some((_, element)) = &b.reduce {
+            let write = &program.memory_ops[b.write as usize];
+            see(write.space, *element, true, false);
+        }
+    }
     // A texel may be as small as a byte.
     if !program.image_ops.is_empty() {
         facts.global_granule = 1;
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent)
         || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
-    facts.async_copies = !program.copy_ops.is_empty();
+    facts.async_copies = !program.copy_ops.is_empty() || !program.bulk_ops.is_empty();
+    facts.async_proxy = !program.bulk_ops.is_empty();
+    // The order of reductions shows, and theirs are not atomic towards other cores here.
+    facts.blocks_commute &= program.bulk_ops.iter().all(|b| b.reduce.is_none());
     facts.launches_dependents = program.code.iter().any(|i| {
         let instruction = &program.site(i.site).instruction;
         instruction.synchronisation == Some(Synchronisation::LaunchDependents)
@@ -200,6 +209,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
             Order::Weak | Order::Volatile | Order::Relaxed
         ),
         Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
+        Op::CopiesArrive(_) | Op::Bulk(_) => true,
         _ => false,
     });
     facts.blocks_commute &= !program.code.iter().any(|i| match i.op {
@@ -215,7 +225,15 @@ fn accesses(program: &Program, facts: &mut Facts) {
 fn effects(program: &mut Program) -> Arc<[Effect]> {
     let mut answer = vec![Effect::default(); program.sites.len()];
     for i in &program.code {
-        let Op::Atomic(index) = i.op else { continue };
+        if let Op::Bulk(index) = i.op {
+            answer[i.site.0 as usize] = Effect {
+                update: program.bulk_ops[index as usize].update,
+                used: false,
+            };
+        }
+        let (Op::Atomic(index) | Op::CopiesArrive(index)) = i.op else {
+            continue;
+        };
         let a = &mut program.atomic_ops[index as usize];
         let bound = match a.b[0] {
             slot if slot.0 & Slot::CONST != 0 && slot != Slot::NONE => {
@@ -406,7 +424,9 @@ fn handed_on(program: &Program) -> (impl Fn(Row) -> bool + use<>, impl Fn(Row) -
                 escapes.iter().for_each(|r| graph.mark(*r));
                 graph.mark(local);
             }
-            Op::Image(_) | Op::AsyncCopy(_) => escapes.iter().for_each(|r| graph.mark(*r)),
+            Op::Image(_) | Op::AsyncCopy(_) | Op::Bulk(_) => {
+                escapes.iter().for_each(|r| graph.mark(*r))
+            }
             Op::Call(_) => {
                 escapes.iter().for_each(|r| graph.edge(*r, here));
                 graph.edge(local, here);

@@ -59,7 +59,7 @@ impl<'m> Lowering<'m> {
             (Opcode::Atom | Opcode::Red, _) => self.atomic(i, t),
             (Opcode::Tex | Opcode::Tld4 | Opcode::Suld | Opcode::Sust, _) => self.image(i, t),
             (Opcode::Txq, _) => self.query(i, t),
-            (Opcode::Fence | Opcode::Membar, Some(whom)) => self.fence(*whom),
+            (Opcode::Fence | Opcode::Membar, Some(whom)) => self.fence(t, *whom),
             (
                 _,
                 Some(Synchronisation::BlockBarrier {
@@ -101,6 +101,13 @@ impl<'m> Lowering<'m> {
                 _,
             ) => self.matrix(i, t),
             (Opcode::CpAsync, _) => self.async_copy(i, t),
+            (Opcode::CpAsyncBulk | Opcode::CpReduceAsyncBulk, _) => self.bulk_copy(i, t),
+            (Opcode::StAsync | Opcode::RedAsync, _) => self.async_store(i, t),
+            (Opcode::CpAsyncBulkPrefetch | Opcode::CpAsyncBulkPrefetchTensor, _) => {
+                self.single(Op::Nop)
+            }
+            (Opcode::CpAsyncBulkCommitGroup, _) => self.single(Op::CommitBulk),
+            (Opcode::CpAsyncBulkWaitGroup, _) => self.wait_for_bulk(i, t),
             (Opcode::CpAsyncCommitGroup, _) => self.single(Op::CommitGroup),
             (Opcode::CpAsyncWaitGroup | Opcode::CpAsyncWaitAll, _) => self.wait_for_copies(i, t),
             (opcode, _) if opcode.is_video() => self.video(i, t),

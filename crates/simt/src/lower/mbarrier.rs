@@ -7,7 +7,7 @@ use super::operand::Decoded;
 use crate::alu::{self, AluOp};
 use crate::mbarrier::*;
 use crate::memory::SHARED_BASE;
-use crate::observer::{Order, Scope, Update};
+use crate::observer::{self, Order, Scope};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
 use ptx::semantics::{MbarrierOperation, Modifier, Opcode, Space, Type, TypedInstruction};
@@ -37,16 +37,25 @@ impl Lowering<'_> {
                 Ok(())
             }
             Arrive | ArriveDrop => self.arrive(i, t, operation == ArriveDrop),
-            ExpectTransactions => self.update_object(i, t, 0, None, Some(1), expect),
-            CompleteTransactions => self.update_object(i, t, 0, None, Some(1), arrived),
+            ExpectTransactions => self.update_object(i, t, 0, None, Some(1), Update::Expect),
+            CompleteTransactions => self.update_object(i, t, 0, None, Some(1), Update::Complete),
             ArriveLater if t.opcode == Opcode::CpAsyncMbarrierArrive => {
-                // The copies are complete as soon as they can be.
-                self.emit(Op::CopiesArrive);
-                let f = match t.has(Modifier::Noinc) {
-                    true => arrive,
-                    false => arrive_in_addition,
-                };
-                self.update_object(i, t, 0, None, None, f)
+                // "The pending count is incremented by 1 prior to the asynchronous arrive-on operation" ("cp.async.mbarrier.arrive").
+                if !t.has(Modifier::Noinc) {
+                    self.update_object(i, t, 0, None, None, Update::Await)?;
+                    if let Some(op) = self.program.atomic_ops.last_mut() {
+                        let update = Update::Await;
+                        let by = MbarrierArrival::Thread;
+                        (op.order, op.arrives) = (Order::Relaxed, Some(MbarrierUse { by, update }));
+                    }
+                }
+                self.update_object(i, t, 0, None, None, Update::Arrive)?;
+                if let Some(last) = self.code.last_mut()
+                    && let Op::Atomic(index) = last.op
+                {
+                    last.op = Op::CopiesArrive(index);
+                }
+                Ok(())
             }
             TestWait | TryWait => self.test(i, t),
             PendingCount => {
@@ -67,16 +76,16 @@ impl Lowering<'_> {
     }
 
     /// The address of the object as one of shared memory: "if the address does not fall within .shared::cta, the behaviour is undefined".
-    fn object(&mut self, i: &Instruction, at: usize) -> Decoded<(Base, i64)> {
+    pub(super) fn object(&mut self, i: &Instruction, at: usize) -> Decoded<(Base, i64)> {
         let typed = TypedInstruction::of(i);
         let space = typed.modifiers.spaces().next();
         let operand = self.operand(i, at)?;
         match space {
-            Some(Space::Shared) => {
+            // Without clusters, the only block of a cluster is the own one; who has others' addresses (`mapa`) is not run.
+            Some(Space::Shared | Space::SharedCluster) => {
                 let place = self.address(operand, AddressSpace::Shared)?;
                 Ok((place.base, place.offset))
             }
-            Some(Space::SharedCluster) => Err(String::from("mbarriers of other blocks")),
             _ => {
                 let place = self.address(operand, AddressSpace::Generic)?;
                 let Base::D(generic) = place.base else {
@@ -138,10 +147,10 @@ impl Lowering<'_> {
         let at = usize::from(returns);
         let count = (i.operands.len() > at + 1).then_some(at + 1);
         let f = match (t.has(Modifier::ExpectTx), drop) {
-            (false, false) => arrive,
-            (false, true) => arrive_drop,
-            (true, false) => expect_and_arrive,
-            (true, true) => expect_and_drop,
+            (false, false) => Update::Arrive,
+            (false, true) => Update::Drop,
+            (true, false) => Update::ExpectAndArrive,
+            (true, true) => Update::ExpectAndDrop,
         };
         let state = match returns {
             true => Some(self.operand(i, 0)?.clone()),
@@ -160,7 +169,7 @@ impl Lowering<'_> {
         at: usize,
         state: Option<&Operand>,
         operand: Option<usize>,
-        f: fn(u64, u64) -> u64,
+        f: Update,
     ) -> Decoded<()> {
         let (base, offset) = self.object(i, at)?;
         let by = match operand {
@@ -180,7 +189,7 @@ impl Lowering<'_> {
         let (mut to, mut first) = ([Slot::NONE; 8], [Slot::NONE; 8]);
         (to[0], first[0]) = (before, by);
         self.program.atomic_ops.push(AtomicOp {
-            f: AtomFn::D(f),
+            f: AtomFn::D(f.function()),
             space: AddressSpace::Shared,
             base,
             offset,
@@ -194,11 +203,14 @@ impl Lowering<'_> {
             reduction: state.is_none(),
             // Whoever arrives first, the phase completes with the last one, and all have the same phase for their state.
             used: t.has(Modifier::NoComplete),
-            update: Update::Add,
+            update: observer::Update::Add,
             flush: false,
-            arrives: Some(match t.opcode {
-                Opcode::CpAsyncMbarrierArrive => MbarrierArrival::Copies,
-                _ => MbarrierArrival::Thread,
+            arrives: Some(MbarrierUse {
+                by: match t.opcode {
+                    Opcode::CpAsyncMbarrierArrive => MbarrierArrival::Copies,
+                    _ => MbarrierArrival::Thread,
+                },
+                update: f,
             }),
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));

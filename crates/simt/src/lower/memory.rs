@@ -402,7 +402,7 @@ pub(crate) fn window(space: AddressSpace) -> u64 {
 }
 
 /// The kind of the update, where it commutes exactly with others of its kind; bounds are filled in later.
-fn update(operation: AtomicOperation, ty: ScalarType) -> Update {
+pub(super) fn update(operation: AtomicOperation, ty: ScalarType) -> Update {
     use AtomicOperation::*;
     use ScalarType::*;
     match (operation, ty) {
@@ -421,7 +421,7 @@ fn update(operation: AtomicOperation, ty: ScalarType) -> Update {
 }
 
 /// New value from old value and operand (PTX ISA, "atom").
-fn atom_function(operation: AtomicOperation, ty: ScalarType) -> Option<AtomFn> {
+pub(super) fn atom_function(operation: AtomicOperation, ty: ScalarType) -> Option<AtomFn> {
     use AtomicOperation::*;
     use ScalarType::*;
     let half = matches!(ty, F16 | F16x2 | Bf16 | Bf16x2);

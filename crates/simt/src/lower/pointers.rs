@@ -109,6 +109,12 @@ pub(super) fn find(program: &mut Program) {
                 let (read, write) = program.copy_ops[*c as usize].accesses(program);
                 &[read.base, write.base]
             }
+            Op::Bulk(b) => {
+                let op = &program.bulk_ops[*b as usize];
+                let ops = &program.memory_ops;
+                let read = op.read.map_or(op.write, |read| read);
+                &[ops[read as usize].base, ops[op.write as usize].base]
+            }
             _ => continue,
         };
         let pointers: BTreeSet<Pointer> = bases

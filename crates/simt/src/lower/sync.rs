@@ -14,13 +14,16 @@ use ptx::semantics::{
 const W: RegisterClass = RegisterClass::W(32);
 
 impl Lowering<'_> {
-    pub(super) fn fence(&mut self, whom: Synchronisation) -> Decoded<()> {
+    pub(super) fn fence(&mut self, t: &TypedInstruction, whom: Synchronisation) -> Decoded<()> {
         let Synchronisation::Fence { kind, order, scope } = whom else {
             return Err(String::from("a fence of this form"));
         };
         if matches!(kind, FenceKind::Proxy | FenceKind::MbarrierInit) {
-            // Proxies order asynchronous and texture accesses, of which there are none here.
-            self.emit(Op::Nop);
+            // Of the proxies that fences are for, only the asynchronous one is told apart from the generic one here.
+            self.emit(match t.has(Modifier::Async) {
+                true => Op::ProxyFence,
+                false => Op::Nop,
+            });
             return Ok(());
         }
         let scope = super::memory::scope(scope.ok_or("a fence without a scope")?);

@@ -4,7 +4,7 @@ use super::{Allocation, GAP, GLOBAL_BASE, HEAP};
 use crate::observer::FaultKind;
 
 /// The heap of device-side `malloc`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Heap {
     /// Offset and end in the arena, once reserved.
     pub(crate) range: Option<(u64, u64)>,

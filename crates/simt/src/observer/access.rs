@@ -413,22 +413,54 @@ pub struct Access<'a> {
     pub stores: Option<&'a dyn StoredValues>,
 }
 
-/// Copies of a warp's lanes that begin (`cp.async`): each lane reads global memory and writes shared memory, at some time until its thread
-/// has waited for it.
+/// Asynchronous copies and stores of a warp's lanes that begin: each lane reads memory and writes other memory, at some time until somebody has
+/// waited for it.
 #[derive(Clone, Debug)]
 pub struct AsyncCopy<'a> {
     /// Its number among those of its warp.
     pub number: u64,
-    /// What the lanes read, in pieces; nothing in the lanes that are filled with zeros.
+    /// What the lanes read, in pieces; nothing in the lanes that are filled with zeros. These accesses may have any number of elements: see
+    /// [`Access::split`].
     pub reads: &'a [Access<'a>],
     /// What they write.
-    pub write: Access<'a>,
+    pub writes: &'a [Access<'a>],
+    /// Whether it is performed by the async proxy (PTX ISA, "Async proxy").
+    pub proxy: bool,
 }
 
 impl Access<'_> {
     /// Bytes touched by one lane.
     pub fn bytes(&self) -> u32 {
         self.element * self.elements
+    }
+    /// The same in accesses of 16 bytes at most, whatever its number of elements.
+    pub fn split(&self, mut each: impl FnMut(&Access<'_>)) {
+        if self.bytes() <= 16 {
+            return each(self);
+        }
+        // A larger element is taken for words: nobody is promised more of it at once.
+        let element = self.element.min(4);
+        let most = (16 / element).min(8);
+        let mut left = self.bytes() / element;
+        let mut address = *self.address;
+        while left > 0 {
+            let elements = match left {
+                _ if left >= most => most,
+                _ => 1 << left.ilog2(),
+            };
+            each(&Access {
+                address: &address,
+                element,
+                elements,
+                neighbours: None,
+                ..*self
+            });
+            left -= elements;
+            let step = u64::from(element * elements);
+            address
+                .iter_mut()
+                .for_each(|at| *at = at.wrapping_add(step));
+        }
     }
     /// Whether it is a weak operation: a load or store that is neither `relaxed` or stronger nor `volatile` (PTX ISA, "Operation
     /// Types").

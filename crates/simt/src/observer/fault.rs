@@ -39,6 +39,15 @@ pub enum Misuse {
         /// What is wrong.
         fault: BarrierFault,
     },
+    /// An mbarrier is told what it may not be (PTX ISA, "mbarrier").
+    Mbarrier {
+        /// Who does so.
+        here: Party,
+        /// The object's address in shared memory.
+        object: u64,
+        /// What is wrong.
+        fault: crate::mbarrier::Fault,
+    },
     /// A lane executes a `.sync` warp operation whose mask leaves it out.
     MaskLeavesOut {
         /// The lanes left out, at the operation.

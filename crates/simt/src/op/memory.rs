@@ -147,6 +147,23 @@ impl CopyOp {
     }
 }
 
+/// What a bulk operation moves (PTX ISA, "cp.async.bulk", "cp.reduce.async.bulk", "st.async", "red.async").
+#[derive(Clone, Debug)]
+pub struct BulkOp {
+    /// How it reads: an index into [`crate::Program::memory_ops`]. None where it stores registers, which are those of `write`.
+    pub read: Option<u32>,
+    /// How it writes.
+    pub write: u32,
+    /// A row with its bytes; none where registers are stored.
+    pub size: Slot,
+    /// Where it completes a phase: what it does to the mbarrier, an index into [`crate::Program::atomic_ops`]. Otherwise it is waited for in a group.
+    pub completes: Option<u32>,
+    /// A reduction, and the bytes of its elements.
+    pub reduce: Option<(AtomFn, u8)>,
+    /// Which updates it commutes with.
+    pub update: Update,
+}
+
 /// What an instruction does with an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
@@ -352,7 +369,32 @@ pub struct AtomicOp {
     /// Flushes subnormal singles (global memory, PTX ISA, "atom").
     pub flush: bool,
     /// Who arrives, where it updates an mbarrier.
-    pub arrives: Option<MbarrierArrival>,
+    pub arrives: Option<MbarrierUse>,
+}
+
+impl AtomFn {
+    /// The new value of an element of a bulk reduction; what only `atom` has leaves the old one.
+    pub fn apply(&self, old: u64, by: u64) -> u64 {
+        match self {
+            AtomFn::W(f) => u64::from(f.apply(old as u32, by as u32)),
+            AtomFn::D(f) => f(old, by),
+            AtomFn::AddDouble => {
+                let (old, by) = (f64::from_bits(old), f64::from_bits(by));
+                crate::alu::float::atomic_add(old, by, false).to_bits()
+            }
+            AtomFn::Row(f) => {
+                let mut out = [0; crate::ids::LANES];
+                f(
+                    &[old as u32; crate::ids::LANES],
+                    &[by as u32; crate::ids::LANES],
+                    &mut out,
+                );
+                u64::from(out[0])
+            }
+            AtomFn::Exch => by,
+            AtomFn::Cas => old,
+        }
+    }
 }
 
 impl AtomicOp {
@@ -364,6 +406,15 @@ impl AtomicOp {
             false => AccessKind::Atomic,
         }
     }
+}
+
+/// How an atomic operation uses an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierUse {
+    /// Who does.
+    pub by: MbarrierArrival,
+    /// What is done.
+    pub update: crate::mbarrier::Update,
 }
 
 /// Who arrives at an mbarrier.

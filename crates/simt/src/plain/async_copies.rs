@@ -1,15 +1,16 @@
 //! Asynchronous copies (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy", "cp.async", "cp.async.commit_group",
-//! "cp.async.wait_group", "cp.async.mbarrier.arrive"), performed as late as the manual lets them be: see [`crate::async_copies`].
+//! "cp.async.wait_group"), performed as late as the manual lets them be: see [`crate::operations`].
 
 use super::Turn;
 use super::memory::{LaneBytes, Stores};
 use crate::alu::{Mask, Row64};
-use crate::async_copies::{Pending, Piece};
+use crate::async_copies::{Piece, Rows};
 use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::memory::GLOBAL_BASE;
 use crate::observer::*;
 use crate::op::*;
+use crate::operations::*;
 use crate::state::lanes_of;
 
 impl<O: Hooks> Turn<'_, '_, O> {
@@ -36,13 +37,21 @@ impl<O: Hooks> Turn<'_, '_, O> {
             }
         }
         self.check_source(mask, &from, &mut bytes, site);
-        let copy = Pending::new(index, site, mask, from, to, bytes);
+        let rows = Rows {
+            op: index,
+            from,
+            to,
+            bytes,
+        };
+        let operations = self.warp_mut().operations.get_or_insert_default();
+        let (number, completes) = (operations.next(), operations.in_group(Group::Copy));
         if O::WATCHES {
-            self.tell_of_copy(&copy, write);
+            self.tell_of_copy(&rows, mask, site, number, write);
         }
-        let copies = self.warp_mut().copies.get_or_insert_default();
-        if let Some(oldest) = copies.begin(copy) {
-            self.complete(&oldest, false);
+        let copy = Operation::new(site, mask, Work::Rows(Box::new(rows)), completes);
+        let operations = self.warp_mut().operations.get_or_insert_default();
+        if let Some(oldest) = operations.begin(copy) {
+            self.complete_operation(self.w, oldest);
         }
     }
 
@@ -61,49 +70,53 @@ impl<O: Hooks> Turn<'_, '_, O> {
         }
     }
 
-    /// "cp.async.commit_group"
-    pub(super) fn close_group(&mut self, active: Mask) {
-        let copies = self.warp_mut().copies.get_or_insert_default();
-        copies.close_group(active);
+    /// "cp.async.commit_group", "cp.async.bulk.commit_group"
+    pub(super) fn close_group(&mut self, kind: Group, active: Mask) {
+        let operations = self.warp_mut().operations.get_or_insert_default();
+        operations.close_group(kind, active);
     }
 
     /// "cp.async.wait_group", or "cp.async.wait_all" with no number: performs what the lanes wait for.
     pub(super) fn wait_for_copies(&mut self, active: Mask, newest: Option<u32>) {
-        let Some(copies) = &mut self.warp_mut().copies else {
+        let Some(operations) = &mut self.warp_mut().operations else {
             return;
         };
         if newest.is_none() {
-            copies.close_group(active);
+            operations.close_group(Group::Copy, active);
         }
-        let complete = copies.wait(active, newest.unwrap_or(0));
+        let complete = operations.wait(Group::Copy, active, newest.unwrap_or(0));
         let arrived = match O::WATCHES {
-            true => copies.wait_for_arrived(active, newest.unwrap_or(0)),
+            true => operations.wait_for_arrived(active, newest.unwrap_or(0)),
             false => Vec::new(),
         };
-        complete.iter().for_each(|copy| self.complete(copy, false));
+        for copy in complete {
+            self.complete_operation(self.w, copy);
+        }
         let who = self.who();
         for copy in arrived {
             self.core.observer.copy_ends(who, copy.number, copy.mask);
         }
     }
 
-    /// "cp.async.mbarrier.arrive": the copies are performed here.
-    pub(super) fn copies_arrive(&mut self, active: Mask) {
-        let Some(copies) = &mut self.warp_mut().copies else {
+    /// The "cp.async" that lanes of the warp have begun before an arrival complete with it.
+    pub(super) fn complete_copies(&mut self, lanes: Mask, before: u64) {
+        let Some(operations) = &mut self.warp_mut().operations else {
             return;
         };
-        copies.close_group(active);
-        for copy in copies.wait(active, 0) {
+        for copy in operations.take_copies(lanes, before) {
             self.complete(&copy, true);
-            if let (true, Some(copies)) = (O::WATCHES, &mut self.warp_mut().copies) {
-                copies.keep_arrived(copy);
+            if let (true, Some(operations)) = (O::WATCHES, &mut self.warp_mut().operations) {
+                operations.keep_arrived(copy);
             }
         }
     }
 
     /// Performs a copy for lanes that have waited for it, or for which it arrives.
-    fn complete(&mut self, copy: &Pending, arrives: bool) {
-        let op = &self.core.program.copy_ops[copy.op as usize];
+    pub(super) fn complete(&mut self, copy: &Operation, arrives: bool) {
+        let Work::Rows(rows) = &copy.work else {
+            return;
+        };
+        let op = &self.core.program.copy_ops[rows.op as usize];
         let (read, write) = op.accesses(self.core.program);
         let who = self.who();
         if O::WATCHES {
@@ -111,8 +124,8 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 true => self.core.observer.copy_arrives(who, copy.number, copy.mask),
                 false => self.core.observer.copy_ends(who, copy.number, copy.mask),
             }
-            for piece in copy.pieces() {
-                let starts = starts(copy, piece);
+            for piece in rows.pieces(copy.mask) {
+                let starts = starts(rows, piece);
                 let (size, word) = (4 * u32::from(piece.words), Some(u32::from(read.element)));
                 self.report_unwritten(Space::Global, piece.lanes, &starts, size, word, copy.site);
                 let access = Access {
@@ -122,14 +135,14 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 self.core.observer.access(&access);
             }
         }
-        let bytes = self.source_of(copy);
-        self.store(write, Space::Shared, copy.mask, &copy.to, &bytes, copy.site);
+        let bytes = self.source_of(rows, copy.mask);
+        self.store(write, Space::Shared, copy.mask, &rows.to, &bytes, copy.site);
     }
 
     /// What a copy writes: the bytes of its source, with zeros where it reads none.
-    fn source_of(&self, copy: &Pending) -> LaneBytes {
+    fn source_of(&self, copy: &Rows, mask: Mask) -> LaneBytes {
         let mut bytes: LaneBytes = [[0; 32]; LANES];
-        for l in lanes_of(copy.mask) {
+        for l in lanes_of(mask) {
             for k in 0..copy.bytes[l] {
                 let at = copy.from[l] + u64::from(k);
                 bytes[l][usize::from(k)] = self.byte(Space::Global, l, at);
@@ -139,19 +152,18 @@ impl<O: Hooks> Turn<'_, '_, O> {
     }
 
     /// Tells the observer of a copy that begins.
-    fn tell_of_copy(&mut self, copy: &Pending, write: &MemoryOp) {
-        let number = self.warp().copies.as_ref().map_or(0, |c| c.next());
+    fn tell_of_copy(&mut self, copy: &Rows, mask: Mask, site: Site, number: u64, write: &MemoryOp) {
         let who = self.who();
-        let parts: Vec<(Piece, Row64)> = copy.pieces().map(|p| (p, starts(copy, p))).collect();
+        let parts: Vec<(Piece, Row64)> = copy.pieces(mask).map(|p| (p, starts(copy, p))).collect();
         let read = |(piece, starts)| {
             let piece: &Piece = piece;
             Access {
                 elements: u32::from(piece.words),
-                ..asynchronous(copy.site, who, Space::Global, piece.lanes, starts)
+                ..asynchronous(site, who, Space::Global, piece.lanes, starts)
             }
         };
         let reads: Vec<Access<'_>> = parts.iter().map(|(p, s)| read((p, s))).collect();
-        let bytes = self.source_of(copy);
+        let bytes = self.source_of(copy, mask);
         let stores = Stores {
             device: self.core.device,
             shared: &self.block.shared,
@@ -162,20 +174,21 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let write = Access {
             elements: u32::from(write.count),
             kind: AccessKind::Write,
-            wrote: copy.mask,
+            wrote: mask,
             stores: Some(&stores),
-            ..asynchronous(copy.site, who, Space::Shared, copy.mask, &copy.to)
+            ..asynchronous(site, who, Space::Shared, mask, &copy.to)
         };
         self.core.observer.copy_begins(&AsyncCopy {
             number,
             reads: &reads,
-            write,
+            writes: &[write],
+            proxy: false,
         });
     }
 }
 
 /// Where each lane's part of a piece begins.
-fn starts(copy: &Pending, piece: Piece) -> Row64 {
+fn starts(copy: &Rows, piece: Piece) -> Row64 {
     copy.from
         .map(|at| at.wrapping_add(4 * u64::from(piece.first)))
 }

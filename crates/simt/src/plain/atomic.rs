@@ -49,7 +49,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
         }
     }
 
-    fn atomic_in(
+    pub(super) fn atomic_in(
         &mut self,
         op: &AtomicOp,
         space: Space,
@@ -69,11 +69,16 @@ impl<O: Hooks> Turn<'_, '_, O> {
         if let Some(history) = &mut self.core.history {
             history.tick();
         }
+        let mut faults = Vec::new();
         let (mut wrote, mut completes, mut changed): (Mask, Mask, bool) = (0, 0, false);
         for l in lanes_of(good) {
             for k in 0..usize::from(op.count) {
                 let at = address[l] + k as u64 * u64::from(op.element);
                 let update = self.update(op, space, k, l, at);
+                if let (true, Some(MbarrierUse { update: use_of, .. })) = (O::WATCHES, op.arrives) {
+                    let fault = use_of.fault(update.old[0], self.d(op.b[0], l));
+                    faults.extend(fault.map(|fault| (l, at, fault)));
+                }
                 wrote |= Mask::from(update.wrote) << l;
                 completes |= Mask::from((update.old[0] ^ update.new[0]) & PHASE != 0) << l;
                 changed |= update.wrote && update.old[0] != update.new[0];
@@ -92,7 +97,16 @@ impl<O: Hooks> Turn<'_, '_, O> {
             let who = self.who();
             self.tell(op, who, space, (good, wrote), address, site);
             if let Some(arrival) = op.arrives {
-                self.tell_of_phases(who, good, arrival, completes, address);
+                self.tell_of_phases(who, good, arrival.by, completes, address);
+            }
+            for (l, object, fault) in faults {
+                let here = self.party(1 << l, site);
+                let misuse = Misuse::Mbarrier {
+                    here,
+                    object,
+                    fault,
+                };
+                self.core.observer.misuse(who.block, misuse);
             }
         }
         if op.arrives.is_some() && completes != 0 {

@@ -214,6 +214,9 @@ impl<O: Hooks> Turn<'_, '_, O> {
             self.complete_barrier(id);
         }
         self.complete_warp();
+        if self.block.live == 0 {
+            self.perform_rest();
+        }
     }
 
     /// "alloca": a piece of local memory at the end of the frame, which all lanes of the split have: as large as the largest request.

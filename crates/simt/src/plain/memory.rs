@@ -232,7 +232,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
     }
 
     /// What a lane's registers give to a store, lowest byte first.
-    fn given(&self, op: &MemoryOp, l: usize) -> [u8; WIDEST] {
+    pub(super) fn given(&self, op: &MemoryOp, l: usize) -> [u8; WIDEST] {
         let mut bytes = [0; WIDEST];
         let element = usize::from(op.element);
         for k in 0..usize::from(op.count) {
@@ -320,7 +320,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn report(
+    pub(super) fn report(
         &mut self,
         space: Space,
         mask: Mask,

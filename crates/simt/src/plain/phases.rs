@@ -18,6 +18,12 @@ impl<O: Hooks> Turn<'_, '_, O> {
             return Step::NotYet;
         }
         let objects = self.addresses(op.base, op.offset);
+        // What completes the phase happens now at the latest.
+        for l in lanes_of(active) {
+            if !self.is_complete(objects[l], self.d(op.asked, l)) {
+                self.perform_at(objects[l]);
+            }
+        }
         let complete = super::filter(active, |l| {
             self.is_complete(objects[l], self.d(op.asked, l))
         });

@@ -2,6 +2,7 @@
 
 extern crate racetrap_simt as simt;
 
+mod both;
 mod calls;
 mod endless;
 mod files;

@@ -1,4 +1,4 @@
-//! The README stays short enough to be read.
+//! README.md and ARCHITECTURE.md stay short enough to be read.
 
 /// Words of prose, at most.
 const WORDS: usize = 1200;
@@ -31,4 +31,14 @@ fn the_readme_is_short() {
         .count();
     assert!(words <= WORDS, "README.md has {words} words of prose");
     assert!(words > WORDS / 4, "{words} words: is the text recognised?");
+}
+
+#[test]
+fn the_architecture_is_short() {
+    let text = include_str!("../../../../ARCHITECTURE.md");
+    let (before, rest) = text.split_once("<!-- crates: generated").unwrap();
+    let (_, after) = rest.split_once("<!-- end of crates -->").unwrap();
+    let words = before.split_whitespace().chain(after.split_whitespace());
+    let words = words.filter(|w| w.contains(char::is_alphanumeric)).count();
+    assert!(words <= 1500, "ARCHITECTURE.md has {words} words");
 }

@@ -1,11 +1,10 @@
 //! Buffers of device memory in host code: how large they are made and what is put into them.
 
 use super::CudaText;
-use super::assume::How;
-use super::expression::Number;
 use super::function::{Place, Variable};
 use super::host::{Content, HostBuffer, strip_casts};
 use super::scan::{boundary, identifier, matching, split, window, words};
+use super::unknown::{How, Number};
 
 /// Functions that allocate device memory, as `f(&pointer, bytes, …)`.
 const ALLOCATE: [&str; 3] = ["cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"];

@@ -4,10 +4,10 @@
 //! the values that its name tells: `sgemm<128, 8>`. So names are looked up in the function first and in the file then.
 
 use super::CudaText;
-use super::assume::How;
-use super::expression::{BUDGET, Number, Scope};
+use super::expression::{BUDGET, Scope};
 use super::function::{CALLERS, Place};
 use super::scan::{matching, split};
+use super::unknown::{How, Number};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 

@@ -5,45 +5,15 @@
 //! come from strangers, so a budget bounds the work: macros that use each other twice would take exponential time.
 
 use super::CudaText;
-use super::assume::{How, Unknown};
 use super::function::{CountingLoop, Place, Variable};
 use super::scan::{identifier, matching, split};
+use super::unknown::{How, Number, Unknown};
 use std::cell::Cell;
 
 /// Names and operators that are read for one expression, at most.
 pub(super) const BUDGET: u32 = 2_000;
 /// Brackets and names within each other, at most.
 const DEPTH: u32 = 48;
-
-/// A number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
-    /// Of an integer type.
-    Integer(i64),
-    /// Of a floating-point type.
-    Float(f64),
-}
-
-impl Number {
-    fn float(self) -> f64 {
-        match self {
-            Number::Integer(i) => i as f64,
-            Number::Float(f) => f,
-        }
-    }
-
-    fn truth(self) -> bool {
-        self.float() != 0.0
-    }
-
-    /// As an integer, as a conversion gives it.
-    pub(super) fn integer(self) -> i64 {
-        match self {
-            Number::Integer(i) => i,
-            Number::Float(f) => f as i64,
-        }
-    }
-}
 
 /// Where the names of an expression are looked up.
 #[derive(Clone, Copy)]

@@ -7,10 +7,9 @@
 //! [`function`]: super::function
 
 use super::CudaText;
-use super::assume::{How, Takes};
-use super::expression::Number;
 use super::function::Place;
 use super::scan::{identifier, matching, split, window, words};
+use super::unknown::{How, Number, Takes};
 
 /// A launch in host code, as far as its text tells.
 #[derive(Clone, Debug, PartialEq)]

@@ -60,7 +60,7 @@ pub(super) struct Record {
 pub(super) const MANY: u32 = u32::MAX;
 
 /// Where locations are: their records, found by pages.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Locations {
     pub(super) records: Vec<Record>,
     /// Where a page's part of `index` begins, by its number.

@@ -42,7 +42,7 @@ pub(super) struct Roles {
 }
 
 /// All roles and sets of a launch, by their numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RoleBook {
     effects: Arc<[Effect]>,
     hands_on: Arc<[bool]>,

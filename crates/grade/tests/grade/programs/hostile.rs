@@ -63,6 +63,21 @@ const SHARED: &str = "    spoil |= syscall(SYS_shmget, 77, 4096, 01666) >= 0;
     spoil |= syscall(SYS_userfaultfd, 1) >= 0;
     spoil |= syscall(SYS_process_vm_writev, getppid(), nullptr, 0, nullptr, 0, 0) >= 0;";
 
+/// Memory that is in use and that nobody has mapped: none can be had.
+const HIDDEN: &str = "    spoil |= syscall(SYS_memfd_create, \"hidden\", 0) >= 0;
+    spoil |= mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+    spoil |= mmap(nullptr, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) != MAP_FAILED;
+    int ends[2];
+    spoil |= pipe(ends) == 0 && fcntl(ends[1], 1031, 1 << 20) >= 0;
+    spoil |= open(\"/dev/shm/hidden\", O_CREAT | O_RDWR, 0600) >= 0;";
+
+/// The file that the library has for the device's memory holds what anybody writes into it.
+const FILLED: &str = "    std::string much(1 << 20, 'x');
+    struct stat what;
+    for (int fd = 3; fd < 128; fd++)
+        for (int i = 0; i < 1500 && fstat(fd, &what) == 0 && what.st_nlink == 0 && write(fd, much.data(), much.size()) > 0; i++)
+            ;";
+
 /// Limits, priorities and processors of others.
 const LIMITS: &str = "    rlimit second = {1, 1};
     sched_param none = {0};
@@ -90,7 +105,7 @@ const LOCALES: &str = "    setenv(\"TZ\", \":/etc/passwd\", 1);
 
 /// Its submissions.
 pub fn hostile() -> Vec<Labelled> {
-    let system = "#include <dlfcn.h>\n#include <linux/sched.h>\n#include <locale.h>\n#include <pthread.h>\n#include <sched.h>\n#include <spawn.h>\n#include <time.h>\n#include <sys/mman.h>\n#include <sys/mount.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sys/uio.h>";
+    let system = "#include <dlfcn.h>\n#include <linux/sched.h>\n#include <locale.h>\n#include <pthread.h>\n#include <sched.h>\n#include <spawn.h>\n#include <time.h>\n#include <sys/mman.h>\n#include <sys/mount.h>\n#include <sys/resource.h>\n#include <sys/stat.h>\n#include <sys/syscall.h>\n#include <sys/uio.h>";
     let system = format!("{SYSTEM}\n{system}");
     let with = |code: &str| first(&system, code);
     let before = |headers: &str, text: &str| {
@@ -120,6 +135,8 @@ pub fn hostile() -> Vec<Labelled> {
         ("writes-results", Right, with(RESULTS)),
         ("own-memory-as-a-file", Right, with("    for (const char *path : {\"/proc/self/mem\", \"/proc/self/maps\", \"/proc/thread-self/mem\", \"/dev/mem\", \"/dev/shm/x\"})\n        spoil |= open(path, O_RDWR) >= 0 || open(path, O_RDONLY) >= 0;")),
         ("memory-for-others", Right, with(SHARED)),
+        ("memory-that-is-hidden", Right, with(HIDDEN)),
+        ("memory-of-the-library's-file", Nothing, with(FILLED)),
         ("other-limits", Right, with(LIMITS)),
         ("other-sockets", Right, with("    for (int family = 0; family < 50; family++)\n        for (int type = 1; type < 11; type++)\n            spoil |= socket(family, type, 0) >= 0;\n    int pair[2];\n    spoil |= socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;")),
         ("locales-and-time-zones", Right, with(LOCALES)),

@@ -59,7 +59,8 @@ fn a_makefile_is_confined() {
     );
 }
 
-/// A program that a makefile builds and runs: it tries to stop, slow down or starve whoever grades it; 0 where something worked.
+/// A program that a makefile builds and runs: it tries to stop, slow down or starve whoever grades it. It says that it ran, and ends with 0
+/// where something worked.
 const REACHES: &str = r#"#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -70,6 +71,7 @@ const REACHES: &str = r#"#define _GNU_SOURCE
 #include <unistd.h>
 int main(void)
 {
+    write(1, "tried\n", 6);
     int parents[3] = {getppid(), getpgrp(), 1};
     for (int i = 0; i < 3; i++) {
         struct rlimit second = {1, 1};
@@ -106,12 +108,67 @@ fn a_makefile_reaches_no_other_process() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("rowsums.cu", &source);
     write("reaches.c", REACHES);
+    // Linkers make no file executable in the sandbox, so the loader starts it. A program that did not run fails the build.
+    let loader = if cfg!(target_arch = "aarch64") {
+        "/lib/ld-linux-aarch64.so.1"
+    } else {
+        "/lib64/ld-linux-x86-64.so.2"
+    };
     write(
         "Makefile",
-        "rowsums: rowsums.cu reaches.c\n\tgcc -o reaches reaches.c\n\tif ./reaches; then exit 1; fi\n\tnvcc -O2 -o $@ $<\n",
+        &format!(
+            "rowsums: rowsums.cu reaches.c\n\tgcc -o reaches reaches.c\n\tif {loader} ./reaches > said; then exit 1; fi\n\tgrep -q tried said\n\tnvcc -O2 -o $@ $<\n"
+        ),
     );
     let graded = grade(&course, folder.path()).unwrap();
     assert_eq!(graded.points, 100.0, "{}", shown(&graded));
+}
+
+/// Permissions and times of files stay what they are, outside and inside; a build that wants to change permissions is told why it can't.
+#[test]
+fn a_makefile_changes_no_permissions() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let Some(mut course) = with_makefile() else {
+        return;
+    };
+    course.assignment.submission.allow.push("*.c".to_owned());
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(outside.path(), mode).unwrap();
+    let before = outside.path().metadata().unwrap();
+    let path = outside.path().display();
+    let opens = format!(
+        "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <sys/stat.h>\n#include <sys/syscall.h>\n#include <unistd.h>\nint main(void)\n{{\n    syscall(452, AT_FDCWD, \"{path}\", 0777, 0);\n    chmod(\"{path}\", 0777);\n    fchmodat(AT_FDCWD, \"{path}\", 0777, 0);\n    utimensat(AT_FDCWD, \"{path}\", 0, 0);\n    chown(\"{path}\", 1, 1);\n    return 0;\n}}\n"
+    );
+    let source = std::fs::read_to_string(example("row-sums").join("solution/rowsums.cu")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("rowsums.cu", &source);
+    write("opens.c", &opens);
+    let loader = "$$(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null)";
+    write(
+        "Makefile",
+        &format!(
+            "rowsums: rowsums.cu opens.c\n\tgcc -o opens opens.c\n\t{loader} ./opens\n\t-chmod 777 {path}\n\ttouch stamp\n\ttouch stamp\n\tcp stamp other\n\tln -s other third\n\tln other fourth\n\tnvcc -O2 -o $@ $<\n"
+        ),
+    );
+    let graded = grade(&course, folder.path()).unwrap();
+    assert_eq!(graded.points, 100.0, "{}", shown(&graded));
+    let after = outside.path().metadata().unwrap();
+    assert_eq!(after.mode(), before.mode());
+    assert_eq!(
+        (after.uid(), after.mtime_nsec()),
+        (before.uid(), before.mtime_nsec())
+    );
+    write(
+        "Makefile",
+        "rowsums: rowsums.cu\n\tnvcc -O2 -o $@ $<\n\tchmod 755 $@\n",
+    );
+    let refused = grade(&course, folder.path()).unwrap().refused.unwrap();
+    assert!(
+        refused.messages.contains("no build may change permissions"),
+        "{refused:?}"
+    );
 }
 
 /// Changes the address that the table of sections has for `.dynsym` (16 bytes into its entry of 64).

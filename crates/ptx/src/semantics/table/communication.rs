@@ -80,6 +80,22 @@ pub(super) fn rows() -> Vec<Row> {
         .memory(Effect::ReadModifyWrite)
         .order(Order::Release),
         mbarrier(
+            MbarrierArrive,
+            "mbarrier.arrive.expect_tx",
+            "=state:64, [addr], txCount:32",
+            M::Arrive,
+        )
+        .memory(Effect::ReadModifyWrite)
+        .order(Order::Release),
+        mbarrier(
+            MbarrierArriveDrop,
+            "mbarrier.arrive_drop.expect_tx",
+            "=state:64, [addr], txCount:32",
+            M::ArriveDrop,
+        )
+        .memory(Effect::ReadModifyWrite)
+        .order(Order::Release),
+        mbarrier(
             MbarrierArriveDrop,
             "mbarrier.arrive_drop",
             "=state:64, [addr], count:32",

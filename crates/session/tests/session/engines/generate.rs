@@ -4,6 +4,7 @@
 //! Registers: `%r0` to `%r5` are the thread's numbers and the loop's counter, `%r10` to `%r25` (`%f` and `%rd` 10 to 13) are data,
 //! `%r30` to `%r35` are addresses of shared memory, `%rd30` to `%rd33` of global memory, whose words may be adjacent, apart, or one.
 
+use super::rare;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -19,6 +20,8 @@ const OWN: u32 = 160;
 pub struct Kernel {
     pub blocks: u32,
     pub threads: u32,
+    /// All blocks are resident from the beginning.
+    pub cooperative: bool,
     /// Where the addresses of shared and global memory begin.
     bases: Vec<String>,
     parts: Vec<Part>,
@@ -38,7 +41,29 @@ enum Part {
 
 impl Kernel {
     pub fn bytes(&self) -> u64 {
-        u64::from(COMMON + self.blocks * self.threads * OWN)
+        u64::from(self.zeros() + rare::ZEROS)
+    }
+
+    /// Cut to a warp or two in each of two blocks.
+    pub fn small(mut self) -> Kernel {
+        self.blocks = self.blocks.min(2);
+        if self.threads > 33 {
+            self.threads = 32;
+        }
+        self.parts.truncate(2);
+        self
+    }
+
+    /// Whether threads may leave while others still wait for each other.
+    pub fn leaves_early(&self) -> bool {
+        let all =
+            |part: &Part| matches!(part, Part::Loop { guard, .. } if !guard.starts_with("setp"));
+        self.parts.iter().any(all)
+    }
+
+    /// Where memory is zero when the launch begins: behind all others.
+    pub fn zeros(&self) -> u32 {
+        COMMON + self.blocks * self.threads * OWN
     }
 
     pub fn ptx(&self) -> String {
@@ -46,7 +71,10 @@ impl Kernel {
         let mut numbered = |lines: &[String]| -> String {
             let number = |line: &String| {
                 label += 1;
+                let all = self.blocks * self.threads;
                 line.replace("$L", &format!("$L{label}"))
+                    .replace("ZEROS", &self.zeros().to_string())
+                    .replace("ALL", &all.to_string())
             };
             lines.iter().map(number).collect::<Vec<_>>().join("\n")
         };
@@ -68,6 +96,7 @@ impl Kernel {
             }
             body.push('\n');
         }
+        let (declarations, first) = (rare::declarations(&body), rare::beginning(&body));
         let results: String = (0..16)
             .map(|k| format!("st.global.u32 [%rd8+{}], %r{};\n", 4 * k, 10 + k))
             .chain((0..4).map(|k| format!("st.global.f32 [%rd8+{}], %f{};\n", 64 + 4 * k, 10 + k)))
@@ -83,21 +112,25 @@ impl Kernel {
              .func (.param .b32 result) mix(.param .b32 a, .param .b32 b)\n{{\n.reg .b32 %q<4>;\n.reg .pred %o;\n\
              ld.param.u32 %q1, [a];\nld.param.u32 %q2, [b];\nsetp.lt.u32 %o, %q1, %q2;\n@%o add.u32 %q1, %q1, 3;\n\
              xor.b32 %q3, %q1, %q2;\nst.param.b32 [result], %q3;\nret;\n}}\n\
-             .visible .entry k(.param .u64 memory)\n{{\n.reg .pred %p<8>;\n.reg .b16 %h<4>;\n.reg .b32 %r<40>;\n.reg .f32 %f<20>;\n\
+             {declarations}.visible .entry k(.param .u64 memory)\n{{\n.reg .pred %p<8>;\n.reg .b16 %h<4>;\n.reg .b32 %r<40>;\n.reg .f32 %f<20>;\n\
              .reg .b64 %rd<40>;\n.local .align 8 .b8 frame[64];\n.shared .align 16 .b8 s[{SHARED}];\n\
              ld.param.u64 %rd1, [memory];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\n\
              mov.u32 %r2, %ntid.x;\nmad.lo.u32 %r3, %r1, %r2, %r0;\nmov.u32 %r4, %laneid;\nmov.u32 %r6, s;\nmov.u32 %r5, 0;\n\
              mul.wide.u32 %rd7, %r3, {OWN};\nadd.u64 %rd8, %rd1, %rd7;\nadd.u64 %rd8, %rd8, {COMMON};\n\
              setp.lt.u32 %p1, %r0, 20;\nsetp.eq.u32 %p3, %r4, 7;\nsetp.ge.u32 %p4, %r0, 32;\nand.b32 %r7, %r0, 1;\nsetp.eq.u32 %p5, %r7, 0;\n\
              mov.u64 %rd9, frame;\ncvta.local.u64 %rd5, %rd9;\ncvt.u64.u32 %rd6, %r6;\ncvta.shared.u64 %rd6, %rd6;\n\
-             st.local.u32 [%rd9], %r0;\nst.local.u64 [%rd9+8], %rd1;\n{begin}{body}{results}ret;\n}}\n"
+             st.local.u32 [%rd9], %r0;\nst.local.u64 [%rd9+8], %rd1;\n{begin}{first}{body}{results}ret;\n}}\n"
         )
     }
 }
 
 /// A program.
 pub fn kernel() -> impl Strategy<Value = Kernel> {
-    let launch = (1..4u32, select(vec![32u32, 64, 96, 20, 33, 48, 128]));
+    let launch = (
+        1..4u32,
+        select(vec![32u32, 64, 96, 20, 33, 48, 128]),
+        prop::bool::weighted(0.1),
+    );
     let bases = (
         prop::collection::vec(shared_base(), 6),
         prop::collection::vec(global_base(), 4),
@@ -105,11 +138,21 @@ pub fn kernel() -> impl Strategy<Value = Kernel> {
     // Shared memory that has been written, mostly.
     let filled = prop_oneof![4 => Just(true), 1 => Just(false)];
     let parts = prop::collection::vec(part(), 1..5);
-    let parts = (any::<bool>(), parts).prop_map(|(calm, parts)| match calm {
-        true => parts.into_iter().filter_map(calmed).collect(),
-        false => parts,
-    });
-    (launch, bases, filled, parts).prop_map(|((blocks, threads), (shared, global), filled, parts)| {
+    (launch, bases, filled, mood(), parts).prop_map(|((blocks, threads, cooperative), (mut shared, mut global), filled, mood, parts)| {
+        let mut parts: Vec<Part> = match mood {
+            Mood::Wild => parts,
+            Mood::Calm | Mood::Tidy => parts.into_iter().filter_map(calmed).collect(),
+        };
+        if mood == Mood::Tidy {
+            parts = parts.into_iter().filter_map(tidied).collect();
+            // The last ones stay as they are: with them threads leave their columns.
+            for (k, base) in shared.iter_mut().take(5).enumerate() {
+                *base = format!("shl.b32 %r8, %r0, 2;\nadd.u32 %r8, %r8, {};", COLUMN * (k as u32 % 3));
+            }
+            for base in global.iter_mut().take(3) {
+                *base = "mul.wide.u32 %rd4, %r3, 4;".to_owned();
+            }
+        }
         let mut bases = Vec::new();
         for (k, base) in shared.iter().enumerate() {
             let to = 30 + k;
@@ -129,16 +172,88 @@ pub fn kernel() -> impl Strategy<Value = Kernel> {
         Kernel {
             blocks,
             threads,
+            cooperative,
             bases,
             parts,
         }
     })
 }
 
+/// How much goes wrong in a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mood {
+    /// Anything.
+    Wild,
+    /// As [`calmed`].
+    Calm,
+    /// Moreover, nearly every access is to the thread's own words ([`tidied`]): where nearly everything races, nobody sees that a race is missed.
+    Tidy,
+}
+
+fn mood() -> impl Strategy<Value = Mood> {
+    select(vec![Mood::Wild, Mood::Wild, Mood::Calm, Mood::Tidy])
+}
+
+/// Bytes from a thread's word in shared memory to its next one; in global memory, four times as many.
+const COLUMN: u32 = 512;
+
+/// With each thread in its own column of words, as far as addresses are what the program begins with and their steps.
+fn tidied(mut part: Part) -> Option<Part> {
+    const WIDE: [&str; 7] = [
+        ".v2.",
+        ".v4.",
+        "64 %rd1",
+        "64 [",
+        ".s32 %rd1",
+        "wmma",
+        "matrix",
+    ];
+    let lines = match &mut part {
+        Part::Straight(lines) | Part::Loop { body: lines, .. } => lines,
+    };
+    lines.retain(|line| !WIDE.iter().any(|word| line.contains(word)));
+    for line in lines.iter_mut() {
+        let each: Vec<String> = line.split('\n').map(in_column).collect();
+        *line = each.join("\n");
+    }
+    (!lines.is_empty()).then_some(part)
+}
+
+/// An instruction whose offset or step leaves the thread in its column.
+fn in_column(line: &str) -> String {
+    let far = line.contains("%rd3");
+    let rows = |number: &str| {
+        number
+            .parse::<i32>()
+            .ok()
+            .map(|n| n / 4 % 3 * COLUMN as i32 * if far { 4 } else { 1 })
+    };
+    let between = |from: &str, to: char| {
+        let start = line.find(from)? + from.len();
+        let end = start + line[start..].find(to)?;
+        Some((start, end))
+    };
+    let address = line.contains("[%r3") || line.contains("[%rd3") || line.contains("[%r9");
+    let moves = ["add.s32 %r3", "add.s64 %rd3", "add.s32 %r9, %r3"]
+        .iter()
+        .any(|m| line.starts_with(m));
+    let place = match (address, moves) {
+        (true, _) => between("+", ']'),
+        (_, true) => line.rfind(", ").map(|at| (at + 2, line.len() - 1)),
+        _ => None,
+    };
+    match place.and_then(|(start, end)| Some((start, end, rows(&line[start..end])?))) {
+        Some((start, end, to)) => format!("{}{to}{}", &line[..start], &line[end..]),
+        None => line.to_owned(),
+    }
+}
+
 /// Without what makes detectors give up their own shortcuts for all of a program: order other than by barriers of the whole block, and elements
 /// of less than a word.
 fn calmed(mut part: Part) -> Option<Part> {
-    const WILD: [&str; 13] = [
+    const WILD: [&str; 15] = [
+        "cp.async",
+        "[bar",
         "volatile",
         "relaxed",
         "acquire",
@@ -213,7 +328,7 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-fn guard() -> impl Strategy<Value = &'static str> {
+pub fn guard() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         10 => Just(""),
         1 => Just("@%p1 "),
@@ -224,7 +339,7 @@ fn guard() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-fn data() -> impl Strategy<Value = u32> {
+pub fn data() -> impl Strategy<Value = u32> {
     10..26u32
 }
 
@@ -266,6 +381,7 @@ fn instruction() -> impl Strategy<Value = String> {
         }),
         // Data as an address.
         1 => (at(), data()).prop_map(|(a, d)| format!("and.b32 %r{a}, %r{d}, 2044;\nadd.u32 %r{a}, %r{a}, %r6;")),
+        4 => rare::instruction(),
         3 => synchronisation(),
         3 => (guard(), atomic()).prop_map(|(guard, line)| format!("{guard}{line}")),
         2 => exchange(),

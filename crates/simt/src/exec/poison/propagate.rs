@@ -95,7 +95,13 @@ impl<O: Hooks> Core<'_, O> {
                 self.used(u, block, w, i.site, guard, Usage::Decision, None);
                 self.handed(u, block, w, s, call, i.site, active);
             }
-            Op::Barrier(_) | Op::Return | Op::Exit | Op::Trap | Op::Warp(_) => {
+            Op::Barrier(_)
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Warp(_)
+            | Op::Bulk(_)
+            | Op::CopiesArrive(_) => {
                 let mut decides = guard;
                 let mut clears = Vec::new();
                 let read = &mut |row: Row, what: Use| {

@@ -47,7 +47,10 @@ impl Region {
                 | Op::AsyncCopy(_)
                 | Op::CommitGroup
                 | Op::WaitGroup(_)
-                | Op::CopiesArrive
+                | Op::CopiesArrive(_)
+                | Op::Bulk(_)
+                | Op::CommitBulk
+                | Op::WaitBulk { .. }
                 | Op::AwaitPhase(_)
                 | Op::PhaseAwaited { .. }
                 | Op::Image(_)
@@ -108,7 +111,10 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
         | Op::AsyncCopy(_)
         | Op::CommitGroup
         | Op::WaitGroup(_)
-        | Op::CopiesArrive
+        | Op::CopiesArrive(_)
+        | Op::Bulk(_)
+        | Op::CommitBulk
+        | Op::WaitBulk { .. }
         | Op::AwaitPhase(_)
         | Op::PhaseAwaited { .. }
         | Op::Barrier(_)

@@ -297,7 +297,7 @@ void c(float *o, float *i) {
 
 /// The launch with values for what is missing, and the names of what was missing.
 fn with(text: &str, values: &[i64]) -> (HostLaunch, Vec<String>) {
-    use super::super::assume::{Assumed, Takes};
+    use super::super::unknown::{Assumed, Takes};
     let text = CudaText::new(text, &[]);
     let takes = [Takes::Pointer, Takes::Integer, Takes::Integer];
     let mut assumed = Assumed::new();

@@ -1,0 +1,192 @@
+"""Host code and kernels of PyTorch's extensions (`torch.utils.cpp_extension.load_inline`), without a GPU and without PyTorch.
+
+>>> report = racetrap.torch.check_inline(cuda_source, "forward", x, weight)   # doctest: +SKIP
+>>> report.results[0]                                                         # doctest: +SKIP
+
+The source is compiled by nvcc with a small stand-in for `torch::Tensor` (`_inline/torch/extension.h`): sizes, types, pointers, new arrays,
+`TORCH_CHECK`, `AT_DISPATCH_FLOATING_TYPES`. A source that uses more of PyTorch, an operator above all, does not compile, and is refused. Then
+the function is called in a process of its own on the simulated device. Compiler and process are confined (Landlock): they read the system's
+programs and the toolkit, write in one temporary folder and open no connection by TCP. Not prevented: signals to processes of the same user, and
+changed permissions of that user's files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._check import _compiler_of_wheels
+from ._errors import ArgumentError, CompileError, Error, raise_error
+from ._report import Report
+
+_HERE = Path(__file__).parent
+
+#: As `c10::ScalarType` of the stand-in numbers them; NumPy has no `bfloat16`.
+_TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool")
+#: What the compiler and the program read.
+_READ = ("/usr", "/bin", "/lib", "/lib64", "/lib32", "/libx32", "/etc/ld.so.cache", "/etc/alternatives", "/proc", "/sys/devices/system/cpu", "/dev/urandom")
+
+
+class InlineReport(Report):
+    """What was seen of the function's launches, and what it gave."""
+
+    def __init__(self, shown: _FromFiles, results: tuple[Any, ...], output: str) -> None:
+        super().__init__(shown)
+        #: The tensors that the function returned, as arrays of NumPy.
+        self.results = results
+        #: What the program printed.
+        self.output = output
+
+
+class _FromFiles:
+    """A report that `racetrap exec` has written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._formats = {name: (folder / f"report.{name}").read_text() for name in ("json", "html", "sarif", "text")}
+
+    def render(self, format: str) -> str:
+        return self._formats["text" if format == "terminal" else format]
+
+
+def _packed(value: Any, position: int) -> bytes:
+    import numpy
+
+    if isinstance(value, (bool, int)):
+        return struct.pack("<cq", b"i", int(value))
+    if isinstance(value, float):
+        return struct.pack("<cd", b"f", value)
+    try:
+        array = numpy.ascontiguousarray(value.detach().numpy() if hasattr(value, "detach") else value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(f"argument {position} is neither a number nor an array in the host's memory: {error}", "argument") from error
+    if str(array.dtype) not in _TYPES:
+        raise ArgumentError(f"argument {position} has elements of {array.dtype}", "argument")
+    return b"t" + struct.pack(f"<ii{array.ndim}q", _TYPES.index(str(array.dtype)), array.ndim, *array.shape) + array.tobytes()
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, format: str) -> tuple[Any, ...]:
+        values = struct.unpack_from("<" + format, self.data, self.at)
+        self.at += struct.calcsize("<" + format)
+        return values
+
+    def array(self) -> Any:
+        import numpy
+
+        kind, dimensions = self.take("ii")
+        if not (0 <= kind < len(_TYPES) and 0 <= dimensions <= 64):
+            raise Error("the program's results can't be read", "other")
+        shape = self.take(f"{dimensions}q")
+        count = int(numpy.prod(shape, dtype=numpy.int64))
+        array = numpy.frombuffer(self.data, _TYPES[kind], count, self.at).reshape(shape).copy()
+        self.at += array.nbytes
+        return array
+
+
+def check_inline(
+    cuda_source: str | Sequence[str],
+    function: str,
+    *tensors: Any,
+    cpp_sources: str | Sequence[str] = (),
+    defines: Mapping[str, object] | Sequence[str] = (),
+    schedules: int = 8,
+    device: str = "sm_80",
+    timeout: float = 120.0,
+) -> InlineReport:
+    """Compiles the sources of an extension, calls a function of theirs, and watches what it launches.
+
+    Args:
+        cuda_source: As `load_inline` takes `cuda_sources`; one text or several.
+        function: The host function to call, by its name.
+        tensors: What it is called with: arrays of NumPy or PyTorch's tensors on the CPU, which are contiguous and of a type that NumPy has, and
+            numbers. They become tensors on the device. Arrays of NumPy hold afterwards what the function left in them.
+        cpp_sources: As `load_inline` takes them: declarations; they come first.
+        defines: Macros.
+        schedules, device: As `racetrap.run` takes them.
+        timeout: Seconds for the compiler and the run.
+
+    Returns:
+        The report, whose `results` are the function's.
+
+    Raises:
+        CompileError: The compiler refuses the sources, or they use what the stand-in does not have.
+        NoCompilerError: There is no compiler.
+        ArgumentError: A tensor can't be passed.
+        Error: The function throws, or the time is up.
+    """
+    import numpy
+
+    _compiler_of_wheels()
+    command = _HERE / "_bin/racetrap"
+    if not command.is_file():
+        raise Error("this build of the package does not carry the program: install the wheel", "input")
+    if not function.replace("::", "").isidentifier():
+        raise ArgumentError(f"`{function}` is not the name of a function", "argument")
+    try:
+        toolkit = os.fspath(_native.compiler())
+    except _native.Failure as failure:
+        kind, message = failure.args
+        raise_error(kind, message)
+    texts = [*([cpp_sources] if isinstance(cpp_sources, str) else cpp_sources), *([cuda_source] if isinstance(cuda_source, str) else cuda_source)]
+    packed = [_packed(value, position) for position, value in enumerate(tensors)]
+    values = ", ".join(f"values[{index}]" for index in range(len(packed)))
+    named = dict(defines) if isinstance(defines, Mapping) else {name: value for name, _, value in (one.partition("=") for one in defines)}
+    macros = [f"#define {name} {'' if value is None else value}" for name, value in named.items()]
+    if any("\n" in macro for macro in macros):
+        raise ArgumentError("a macro has several lines", "argument")
+    with tempfile.TemporaryDirectory(prefix="racetrap-") as name:
+        folder = Path(name).resolve()
+        # Findings name this file, and its lines are those of the sources.
+        (folder / "inline.cu").write_text("\n".join(texts) + "\n")
+        (folder / "call.cu").write_text(
+            "\n".join(macros) + '\n#include "racetrap_call.h"\n#include "inline.cu"\n'
+            "int main()\n{\n"
+            '    racetrap::File in("arguments", "rb"), out("results", "wb");\n'
+            f"    std::vector<racetrap::Value> values;\n    for (int i = 0; i < {len(packed)}; i++) values.emplace_back(in);\n"
+            f"    return racetrap::run(out, values, [&] {{ return {function}({values}); }});\n}}\n"
+        )
+        (folder / "arguments").write_bytes(b"".join(packed))
+        words = ["exec", "--std", "c++17", "-I", str(_HERE / "_inline"), "-I", str(folder), "--schedules", str(schedules), "--device", device]
+        words += ["--format", "json", "--report", "report.json"]
+        words += [word for format in ("html", "sarif", "text") for word in ("--also", f"{format}=report.{format}")]
+        words.append("call.cu")
+        status, out, said, _ = _native.confined(
+            command,
+            words,
+            folder,
+            read=[*_READ, _HERE, toolkit],
+            environment=("/usr/local/bin:/usr/bin:/bin", toolkit),
+            seconds=timeout,
+        )
+        if not (folder / "report.json").is_file():
+            if status is None:
+                raise Error(f"it did not end within {timeout:g} seconds", "time")
+            kind = CompileError if "nvcc refuses" in said else Error
+            raise kind(said.strip() or f"racetrap exec ends with status {status}", "refused" if kind is CompileError else "other")
+        shown = _FromFiles(folder)
+        check = json.loads(shown.render("json"))["checks"][0]
+        reader = _Reader((folder / "results").read_bytes() if (folder / "results").is_file() else b"")
+        try:
+            results = tuple(reader.array() for _ in range(reader.take("i")[0]))
+            for value in tensors:
+                if isinstance(value, (bool, int, float)):
+                    continue
+                left = reader.array()
+                if isinstance(value, numpy.ndarray) and value.flags.writeable:
+                    value[...] = left
+        except struct.error:
+            # It ended before: by an exception, whose text is what it has written, or because its memory is wrong.
+            if check["verdict"] == "findings":
+                results = ()
+            else:
+                raise Error(said.strip() or check["summary"], "other") from None
+        return InlineReport(shown, results, out)
