@@ -3,13 +3,14 @@
 
     git clone https://github.com/JohnJacobsonIII/HiRace-Artifact-SC24
     cargo build --release
-    benches/indigo/run.py HiRace-Artifact-SC24
+    benches/indigo/run.py HiRace-Artifact-SC24 [--on gpu]
 
 The kernels are those of Indigo 1.3, irregular graph codes with planted bugs. A kernel counts as racy if its file name
 names another bug than `boundsBug`; that is the suite's own word for it, checked by nobody here. Graph, data, launch (1,024 blocks of
 256 threads) and arguments are those of the artifact's `main`: the data is what the C library's rand() gives.
 Caught means that racetrap reports a race (data-race, same-value-write, insufficient-scope or lockstep-assumption) in a racy
-kernel; a false alarm, that it does so in one of the others.
+kernel; a false alarm, that it does so in one of the others. With `--on gpu`, each kernel runs once on the machine's GPU, and no race is the
+verdict also where some accesses could not be watched.
 
 Needs nvcc: on the path, in CUDA_PATH, or installed by ci/cuda-toolkit.sh. Nothing of the artifact is part of racetrap.
 """
@@ -70,12 +71,13 @@ def write_inputs(path, folder):
     libc.srand(1)
     data = [[0] + [libc.rand() % n for _ in range(size - 1)] for n in (nodes, edges)]
     buffers = [index, neighbours.ljust(4, b"\0")] + [struct.pack(f"<{size}i", *d) for d in data]
-    arguments = []
+    arguments, files = [], []
     for number, buffer in enumerate(buffers):
         file = folder / f"{path.stem}.{number}"
         file.write_bytes(buffer)
         arguments += ["--arg", f"{number}=i32[{len(buffer) // 4}]:@{file}"]
-    return arguments + ["--arg", f"4={nodes}"]
+        files.append(str(file))
+    return arguments + ["--arg", f"4={nodes}"], [*files, str(nodes)]
 
 
 def compile_kernel(nvcc, include, source, folder):
@@ -101,12 +103,30 @@ def judge(racetrap, ptx, arguments):
     return (rules, None) if rules & RACES else (None, check["summary"])
 
 
+def judge_on_gpu(racetrap, ptx, arguments):
+    """The same on the machine's GPU."""
+    report = ptx.with_suffix(".json")
+    launch = [sys.executable, str(HERE / "benches/indigo/launch.py"), str(ptx), str(BLOCKS), str(THREADS), *arguments]
+    options = ["--on", "gpu", "--format", "json", "--report", str(report), "--timeout", "60"]
+    ran = subprocess.run([racetrap, "exec", *options, "--", *launch], capture_output=True, text=True)
+    try:
+        check = json.loads(report.read_text())["checks"][0]
+    except (OSError, ValueError, KeyError, IndexError):
+        return None, (ran.stderr or ran.stdout).strip()[:300]
+    rules = {finding["rule"] for finding in check["findings"]}
+    watched = sum(kernel.get("watched", 0) for kernel in check.get("kernels", []))
+    if ran.returncode not in (0, 1, 3) or not (rules & RACES or watched):
+        return None, f"status {ran.returncode}: {check['summary']}"
+    return rules, None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("artifact", type=pathlib.Path, help="a checkout of HiRace-Artifact-SC24")
     parser.add_argument("--racetrap", default=str(HERE / "target/release/racetrap"))
     parser.add_argument("--graph", choices=GRAPHS, action="append", help="this graph alone")
     parser.add_argument("--only", default="", help="kernels whose file names contain this")
+    parser.add_argument("--on", choices=["simulator", "gpu"], default="simulator")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     args = parser.parse_args()
     nvcc = find_nvcc() or sys.exit("no nvcc: set CUDA_PATH or run ci/cuda-toolkit.sh")
@@ -133,10 +153,13 @@ def run(args, nvcc, indigo, sources, racy, scratch):
     details = []
     for name in args.graph or GRAPHS:
         file, *published = GRAPHS[name]
-        arguments = write_inputs(indigo / "input" / file, scratch)
+        arguments, files = write_inputs(indigo / "input" / file, scratch)
         began = time.monotonic()
         caught, alarms, untold = 0, 0, 0
-        results = pool.map(lambda ptx: judge(args.racetrap, ptx, arguments), all_ptx)
+        if args.on == "gpu":
+            results = pool.map(lambda ptx: judge_on_gpu(args.racetrap, ptx, files), all_ptx)
+        else:
+            results = pool.map(lambda ptx: judge(args.racetrap, ptx, arguments), all_ptx)
         for source, (rules, why) in zip(sources, results):
             if rules is None:
                 untold += 1

@@ -1,22 +1,19 @@
-//! Exports every public name of the driver: those that no file of `src` defines jump to the real function.
+//! Exports every public name of the driver: those that no file of `src/hooks` defines jump to the real function.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Names of the exported functions of all files of a folder.
+/// Names of the entry points of a folder's files, which `hooks!` defines.
 fn functions(folder: &Path) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for entry in fs::read_dir(folder).expect("part of the package").flatten() {
         let text = fs::read_to_string(entry.path()).unwrap_or_default();
-        for (at, found) in text.match_indices("extern \"C\" fn cu") {
-            let rest = &text[at + found.len() - 2..];
-            all.insert(
-                rest.chars()
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect(),
-            );
+        for hooks in text.split("hooks! {").skip(1) {
+            let names = hooks.split('(').next().unwrap_or_default().split(',');
+            let names = names.map(|name| name.trim().to_owned());
+            all.extend(names.filter(|name| name.starts_with("cu")));
         }
     }
     all
@@ -26,7 +23,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rerun-if-changed=names.txt");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
-    let here = functions(Path::new("src"));
+    let here = functions(Path::new("src/hooks"));
     let names = fs::read_to_string("names.txt").expect("part of the package");
     let mut text = String::from("pub static NAMES: &[&std::ffi::CStr] = &[\n");
     let all: Vec<&str> = names.lines().collect();

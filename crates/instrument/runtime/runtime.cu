@@ -6,41 +6,47 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
-// What a launch hands over, by value, as the last parameter of its kernel.
+// What all launches of a device share. A launch hands over, by value, as the last parameter of its kernel: the address of this, `plain_pages`,
+// and the four words that a Thread begins its life with.
 struct Config {
-  u64 pages;      // table of shadow addresses by page of 2 MiB; 0: the page is not watched
-  u64 lowest;     // first address that the table covers
-  u64 span;       // bytes that it covers
-  u64 sync;       // Sync[SYNC_ENTRIES], of this launch alone
+  u64 pages;      // table of shadow addresses by page of 2 MiB: 2^20 entries, by the lowest bits of a page's number; PAGE_TAG says of which page
+  u64 sync;       // Sync[SYNC_ENTRIES] by launch
   u64 findings;   // Finding[finding_count], behind it COUNTERS counters of 64 bits
-  u32 finding_count;
-  u32 launch;     // 1 to 255; 0: the launch is not watched
-  u32 dynamic;    // bytes of dynamic shared memory that the program asked for
-  u32 shadow;     // bytes of shadow of shared memory; 0: shared memory is not watched
-  u32 global_shift, shared_shift; // a record stands for 1 << shift bytes
-  u32 module;     // its number, for findings
-  u32 flags;      // bit 0: the blocks are more than their numbers in records can tell apart
-  u32 concurrent[8]; // launches that nothing orders before this one, by number
   u64 kept;       // Kept[kept_mask + 1]: accesses that records had no room for, the latest by hash of address
-  u32 kept_mask, unused;
+  u64 concurrent; // by launch, 8 words: launches that nothing orders before it, by number
+  u32 finding_count, kept_mask;
+  u32 global_shift; // a record of global memory stands for 1 << shift bytes
+  u32 unused;
 };
 
-// A thread, in its local memory. `instrument` copies the configuration to its beginning.
+// A thread, in its local memory. Kernels keep it in registers (`inline.ptx`), and store it in front of each call.
 struct Thread {
-  Config config;
-  u64 key;        // launch, block, thread, epoch, warp epoch: a global record without kind, strength and site
-  u32 shared_key; // the same for shared records
-  u32 shadow;     // where the shadow of shared memory begins
   u32 epoch;      // whole-block barriers passed
   u32 warp;       // warp barriers passed since
+  u32 shared_key; // thread, epoch, warp epoch: a record of shared memory without kind, strength and site
+  u32 plain_shared; // where records of words of shared memory begin, less address 0
+  u64 key;        // launch, block, thread, epoch, warp epoch: the same for global memory
+  u64 plain_pages; // the table of pages, where records are of words and all other launches are ordered before this one; or 0
+  u32 plain_end;  // up to where words of shared memory have records
+  u32 shadow;     // where the shadow of shared memory begins
   u32 thread;     // linear number in the block
   u32 block;      // linear number in the grid
   u32 fenced, fenced_narrow; // 1 + the epoch of the last fence that no strong write has followed, by scope; or 0
-  u32 strong_read;           // scopes of strong reads so far: bit 0 block, bit 1 device
-  u32 plain_shared;          // where records of words of shared memory begin, less address 0; 0: they are not of words
-  u64 plain_span;            // bytes of memory that have records of words
-  u64 plain_launch;          // the bits of a record that tell another launch, which comes before this one; 0: there are others
+  u32 strong_read; // scopes of strong reads so far: bit 0 block, bit 1 device
+  u32 launch;     // 1 to 255; 0: the launch is not watched
+  const Config *config;
+  u32 dynamic;    // bytes of dynamic shared memory that the program asked for
+  u32 shadow_bytes; // bytes of shadow of shared memory; 0: shared memory is not watched
+  u32 bits;       // B_...
+  u32 unused;
 };
+static_assert(sizeof(Thread) == 88 && __builtin_offsetof(Thread, launch) == 60, "as src/layout.rs and inline.ptx have it");
+#define B_SHARED_SHIFT(b) ((b) & 3)
+// The blocks are more than their numbers in records can tell apart.
+#define B_MANY_BLOCKS 16u
+// There are launches that nothing orders before this one.
+#define B_CONCURRENT 32u
+#define B_MODULE(b) ((b) >> 8)
 
 // Of a block: 1 + the epoch of its last release, and which warps have released in it, by scope; whether it has acquired; 1 + the last epoch
 // in which something may have ordered its threads.
@@ -51,13 +57,15 @@ struct Kept { u64 address, record; };
 struct Finding { u64 key; u64 old; u64 now; u64 address; u32 count, block, info, ready; u64 extra[2]; };
 enum { ASSUMED, UNWATCHED, LOST, UNNAMED, COUNTERS = 8 };
 
-enum { NONE, WRITTEN, READ, SEVERAL };
+enum : u32 { NONE, WRITTEN, READ, SEVERAL };
 enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it the block wrote
 // A description of an access, by the instrumentation: site, whether it writes, strength.
 #define D_SITE 0x3fffu
 #define D_WRITE 0x4000u
 #define D_ATOMIC 0x20000u
 #define D_STRENGTH(d) ((d) >> 15 & 3)
+// Of reads of global memory: of the word before, of this one and of the one behind.
+#define D_RUN 0x40000u
 // Equal and not 0: constants that are equal.
 #define D_VALUE(d) ((d) >> 24)
 
@@ -69,6 +77,22 @@ enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it th
 #define W_WARPS 15u
 #define E_MANY 1023u
 
+// Shadow of a page: a header for each line of 128 bytes, and a record for each unit of memory.
+#define PAGE_TAG 0x1ffffu
+#define HEADERS 0x20000u
+// A header whose kind is NONE stands for all 32 words of its line, where one instruction of a warp accesses it as lane by word: its kind is where
+// a record has its strength, and its thread is that of word 0. With 0 there, it stands for no access: each word has its own record
+// (H_OPEN), or only those words have that H_ENDS names (H_NONE). They are the first and the last, which the neighbouring warps of a stencil read.
+#define H_LAUNCH (255ull << 52)
+#define H_KIND(h) ((u32)((h) >> 60))
+#define H_OPEN 1ull
+#define H_NONE 2ull
+#define H_FIRST (1ull << 28)
+#define H_LAST (1ull << 29)
+#define H_ENDS (H_FIRST | H_LAST)
+// Several lanes of the warp have read each word.
+#define H_LANES (1ull << 30)
+
 #define RT static __device__ __noinline__
 #define IN static __device__ __forceinline__
 
@@ -78,6 +102,7 @@ struct Record { u32 kind, strength, launch, block, thread, epoch, warp, site; };
 
 struct GlobalFormat {
   typedef u64 Word;
+  static const bool BLOCKS = true;
   static const u32 SITES = 0x3fff;
   IN Record open(u64 w, const Thread *) {
     return { (u32)(w >> 62), (u32)(w >> 60) & 3, (u32)(w >> 52) & 255, (u32)(w >> 38) & 0x3fff, (u32)(w >> 28) & 1023, (u32)(w >> 18) & 1023, (u32)(w >> 14) & 15, (u32)w & 0x3fff };
@@ -103,9 +128,10 @@ struct GlobalFormat {
 
 struct SharedFormat {
   typedef u32 Word;
+  static const bool BLOCKS = false;
   static const u32 SITES = 0x1ff;
   IN Record open(u32 w, const Thread *t) {
-    return { w >> 30, w >> 28 & 3, t->config.launch, t->block & 0x3fff, w >> 18 & 1023, w >> 13 & 31, w >> 9 & 15, w & 0x1ff };
+    return { w >> 30, w >> 28 & 3, t->launch, t->block & 0x3fff, w >> 18 & 1023, w >> 13 & 31, w >> 9 & 15, w & 0x1ff };
   }
   IN u32 close(u32 kind, u32 strength, u32 site, const Thread *t) { return (kind << 2 | strength) << 28 | t->shared_key | site; }
   IN u32 several(u32 old, u32 strength, u32 warp) {
@@ -118,18 +144,21 @@ struct SharedFormat {
   IN u32 load(u64 at) { u32 v; asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"((u32)at) : "memory"); return v; }
   IN u32 swap(u64 at, u32 v) { u32 o; asm volatile("atom.shared.exch.b32 %0, [%1], %2;" : "=r"(o) : "r"((u32)at), "r"(v) : "memory"); return o; }
   IN u32 cas(u64 at, u32 old, u32 v) { u32 o; asm volatile("atom.shared.cas.b32 %0, [%1], %2, %3;" : "=r"(o) : "r"((u32)at), "r"(old), "r"(v) : "memory"); return o; }
-  IN u32 epoch(const Thread *t) { return t->epoch & 31; }
+  IN u32 epoch(const Thread *t) { return 1 + t->epoch % 31; }
   IN bool many(u32) { return false; }
 };
 
-IN u64 *counter(const Thread *t, u32 which) { return (u64 *)(t->config.findings + (u64)t->config.finding_count * sizeof(Finding)) + which; }
+IN u64 *counter(const Thread *t, u32 which) { return (u64 *)(t->config->findings + (u64)t->config->finding_count * sizeof(Finding)) + which; }
 IN void count(const Thread *t, u32 which) { atomicAdd(counter(t, which), 1ull); }
-IN Sync *sync_of(const Thread *t, u32 block) { return (Sync *)t->config.sync + (block & (SYNC_ENTRIES - 1)); }
+IN Sync *sync_of(const Thread *t, u32 block) { return (Sync *)t->config->sync + t->launch * SYNC_ENTRIES + (block & (SYNC_ENTRIES - 1)); }
+IN bool is_concurrent(const Thread *t, u32 launch) {
+  return t->bits & B_CONCURRENT && ((const u32 *)t->config->concurrent)[t->launch * 8 + (launch >> 5)] >> (launch & 31) & 1;
+}
 IN u32 load(const u32 *at) { return *(volatile const u32 *)at; }
 
 IN void keys(Thread *t) {
   u32 warp = t->warp < W_MANY ? t->warp : W_MANY;
-  t->key = (u64)t->config.launch << 52 | (u64)(t->block & 0x3fff) << 38 | (u64)t->thread << 28 | (u64)GlobalFormat::epoch(t) << 18 | (u64)warp << 14;
+  t->key = (u64)t->launch << 52 | (u64)(t->block & 0x3fff) << 38 | (u64)t->thread << 28 | (u64)GlobalFormat::epoch(t) << 18 | (u64)warp << 14;
   t->shared_key = t->thread << 18 | SharedFormat::epoch(t) << 13 | warp << 9;
 }
 
@@ -147,9 +176,9 @@ IN bool releases(const u64 &release, const Record &was, const Sync *of) {
 // Whether what `was` stands for is ordered before what the thread does now. `cross` tells whether another block or launch did it.
 template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross, bool *narrow) {
   *cross = *narrow = false;
-  if (was.launch != t->config.launch) {
+  if (was.launch != t->launch) {
     *cross = true;
-    return t->config.concurrent[was.launch >> 5] >> (was.launch & 31) & 1 ? UNORDERED : ORDERED;
+    return is_concurrent(t, was.launch) ? UNORDERED : ORDERED;
   }
   bool blocks = was.kind == SEVERAL && (was.warp == W_BLOCKS || was.warp == W_BLOCKS_SITES);
   u32 own = t->block & 0x3fff, found = UNORDERED;
@@ -165,7 +194,7 @@ template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross,
       if (warp == W_MANY) return PERHAPS;
     }
     if (load(&sync_of(t, own)->loose) > t->epoch) return PERHAPS;
-    if (!(t->config.flags & 1)) return UNORDERED;
+    if (!(t->bits & B_MANY_BLOCKS)) return UNORDERED;
   }
   *cross = !same || blocks;
   // Another block: what it released at the time or later, and this one may have acquired.
@@ -182,13 +211,13 @@ enum { SPACE_SHARED = 1, RULE_SCOPE = 2, CROSS = 4, CURRENT_WRITES = 8 };
 
 template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 desc, u32 info) {
   const Record was = F::open((typename F::Word)old, t);
-  u32 site = desc & F::SITES, n = t->config.finding_count;
+  u32 site = desc & F::SITES, n = t->config->finding_count;
   // The earlier access's launch tells its module; within one launch it is this one's.
-  u32 launch = was.launch == t->config.launch ? 0 : was.launch;
-  u64 key = 1ull << 63 | (u64)(info & 15) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(t->config.module & 0x3fff) << 28 | (u64)was.site << 14 | site;
+  u32 launch = was.launch == t->launch ? 0 : was.launch;
+  u64 key = 1ull << 63 | (u64)(info & 15) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(B_MODULE(t->bits) & 0x3fff) << 28 | (u64)was.site << 14 | site;
   u32 at = (u32)((key ^ key >> 29) * 0x9e3779b1u >> 7) % n;
   for (u32 tries = 0; tries < 64 && tries < n; tries++, at = at + 1 == n ? 0 : at + 1) {
-    Finding *f = (Finding *)t->config.findings + at;
+    Finding *f = (Finding *)t->config->findings + at;
     u64 seen = *(volatile u64 *)&f->key;
     if (!seen) seen = atomicCAS(&f->key, 0ull, key);
     if (seen && seen != key) continue;
@@ -201,7 +230,7 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
     f->address = address;
     f->block = t->block;
     f->info = info | desc & ~0xffu << 8 | was.kind << 30;
-    f->extra[0] = t->config.launch;
+    f->extra[0] = t->launch;
     f->extra[1] = desc;
     __threadfence_system();
     *(volatile u32 *)&f->ready = 1;
@@ -214,12 +243,12 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
 // Where an access that a record has no room for is kept: the last one of an address, as long as no other address comes.
 // Records of shared memory name neither launch nor block, so the place does.
 IN u64 kept_place(const Thread *t, u64 address, u32 space) {
-  return space ? 1ull << 63 | (u64)t->config.launch << 55 | (u64)t->block << 20 | address : address;
+  return space ? 1ull << 63 | (u64)t->launch << 55 | (u64)t->block << 20 | address : address;
 }
-IN Kept *kept_at(const Thread *t, u64 place) { return (Kept *)t->config.kept + ((u32)((place >> 2) * 0x9e3779b97f4a7c15ull >> 40) & t->config.kept_mask); }
+IN Kept *kept_at(const Thread *t, u64 place) { return (Kept *)t->config->kept + ((u32)((place >> 2) * 0x9e3779b97f4a7c15ull >> 40) & t->config->kept_mask); }
 
 IN void keep(const Thread *t, u64 record, u64 address, u32 space) {
-  if (!t->config.kept) return;
+  if (!t->config->kept) return;
   u64 place = kept_place(t, address, space);
   Kept *at = kept_at(t, place);
   *(volatile u64 *)&at->record = 0;
@@ -240,18 +269,20 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
     if (!from_kept) count(t, ASSUMED);
     return PERHAPS;
   }
-  bool reads = was.kind == SEVERAL && (was.warp == W_BLOCKS_SITES || was.warp == W_WARPS_SITES);
+  // Reads at several places, of which one is named: is it the one that clashes? Of one warp's in global memory, nothing says that they are several.
+  bool places = was.kind == SEVERAL && (was.warp == W_BLOCKS_SITES || was.warp == W_WARPS_SITES || !F::BLOCKS && was.strength == AFTER_WRITE);
+  bool own = was.thread == t->thread || was.warp == W_WARPS_SITES && was.thread >> 5 == t->thread >> 5;
   bool hidden = was.kind != WRITTEN && !(desc & D_WRITE);
-  if constexpr (!from_kept) if (hidden || reads) {
+  if constexpr (!from_kept) if (hidden || places || was.kind == SEVERAL && own) {
     // Which access it clashes with, is not in the record.
-    if (t->config.kept) {
+    if (t->config->kept) {
       u64 wanted = kept_place(t, address, space);
       Kept *at = kept_at(t, wanted);
       u64 record = *(volatile u64 *)&at->record, place = *(volatile u64 *)&at->address;
       if (record && place == wanted && record == *(volatile u64 *)&at->record && clash_with<F, true>(t, record, address, desc, space) == UNORDERED) return UNORDERED;
     }
     // One of several readers is named; it may itself be ordered, and another is not.
-    if (hidden || was.thread == t->thread) {
+    if (hidden || places && own) {
       count(t, UNNAMED);
       return UNORDERED;
     }
@@ -279,14 +310,14 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
   u32 strength = D_STRENGTH(desc);
   Word mine = F::close(READ, strength, desc & F::SITES, t);
   const Record was = F::open((Word)old, t);
-  bool launch = was.launch == t->config.launch, same_block = launch && was.block == (t->block & 0x3fff);
+  bool launch = was.launch == t->launch, same_block = launch && was.block == (t->block & 0x3fff);
   bool same_epoch = same_block && was.epoch == F::epoch(t), own = same_block && was.thread == t->thread;
   u32 warp = t->warp < W_MANY ? t->warp : W_MANY;
   if (was.kind == WRITTEN) {
     // Its own write, since which nothing happened, says more than the read would.
     if (own && same_epoch && !F::many(was.epoch)) return old;
     if (!own && clash<F>(t, old, address, desc, space) == UNORDERED) return old;
-    if (!same_block) return mine;
+    if (!same_block || !F::BLOCKS) return mine;
     keep(t, old, address, space);
     return strength ? mine : F::close(READ, AFTER_WRITE, desc & F::SITES, t);
   }
@@ -294,7 +325,7 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
   // Somebody of another block reads what a block wrote before.
   if (after && !same_block && clash<F>(t, old, address, desc, space) == UNORDERED) return old;
   if (launch && weak && strength) return old;
-  if (!strength && after && same_block) mine = F::close(READ, AFTER_WRITE, desc & F::SITES, t);
+  if (F::BLOCKS && !strength && after && same_block) mine = F::close(READ, AFTER_WRITE, desc & F::SITES, t);
   if (!weak && !strength) return mine;
   bool cross, narrow;
   u32 ordered = order<F>(was, t, &cross, &narrow);
@@ -311,8 +342,11 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
     common = sites || (several && common == W_WARPS_SITES) ? W_BLOCKS_SITES : W_BLOCKS;
   } else if (several && common >= W_WARPS_SITES) {
     if (sites) common = W_WARPS_SITES;
-  } else if (was.thread >> 5 != t->thread >> 5 || sites) {
-    common = sites ? W_WARPS_SITES : W_WARPS;
+  } else if (was.thread >> 5 != t->thread >> 5) {
+    common = sites || !F::BLOCKS && after ? W_WARPS_SITES : W_WARPS;
+    if (!F::BLOCKS) weaker = WEAK;
+  } else if (sites && !F::BLOCKS) {
+    weaker = AFTER_WRITE;
   }
   Word next = F::several((Word)old, weaker, common);
   if (sites && next != (Word)old && !after) keep(t, mine, address, space);
@@ -337,24 +371,79 @@ template <class F> IN void unit(const Thread *t, u64 at, u64 address, u32 desc, 
   else read_unit<F>(t, at, address, desc, space);
 }
 
+// The shadow of a page; 0: there is none.
+IN u64 page_of(const Thread *t, u64 address) {
+  u64 entry = ((const u64 *)t->config->pages)[(address >> 21) & 0xfffff];
+  return (entry & PAGE_TAG) == 1 + (address >> 41) ? entry & ~(u64)PAGE_TAG : 0;
+}
+IN u64 header_of(u64 page, u64 address) { return page + ((u32)address >> 7 & 0x3fff) * 8; }
+IN u64 word_of(u64 page, u64 address, u32 shift) { return page + HEADERS + (u64)((u32)(address & 0x1fffff) >> shift) * 8; }
+
+// The record of a word that a header stands for.
+IN u64 word_of_header(u64 h, u32 word) {
+  u64 kind = h & H_LANES ? SEVERAL : H_KIND(h);
+  return kind << 62 | (h & ~(15ull << 60 | 31ull << 28)) + ((u64)word << 28);
+}
+// What says that a word has its own record, where the line has none else.
+IN u64 end_of(u32 word) { return word == 0 ? H_FIRST : word == 31 ? H_LAST : 0; }
+
+// From now on a word of a line has its own record, and with it all others, or only the last or the first one. What others do to the header or to
+// records meanwhile is not lost: a record is written only while the header still stands for it, and a header changes only from what was written out.
+RT void open_line(const Thread *t, u64 at, u32 word) {
+  u64 launch = t->key & H_LAUNCH, line = (at & (u64)PAGE_TAG) / 8, words = (at & ~(u64)PAGE_TAG) + HEADERS + line * 256, end = end_of(word);
+  while (true) {
+    u64 h = *(volatile u64 *)at;
+    u32 of = (u32)(h >> 52) & 255;
+    bool current = (h & H_LAUNCH) == launch, counts = current || is_concurrent(t, of);
+    if (h == (launch | H_OPEN) || current && h & end) return;
+    bool whole = !end || counts && !current;
+    if (counts && H_KIND(h)) {
+      bool again = false;
+      for (u32 i = whole ? 0 : word; i < (whole ? 32 : word + 1) && !again; i++) {
+        if (h & end_of(i)) continue;
+        u64 wanted = word_of_header(h, i), *record = (u64 *)words + i, old = *(volatile u64 *)record;
+        while (old != wanted) {
+          if (*(volatile u64 *)at != h) { again = true; break; }
+          u64 seen = atomicCAS(record, old, wanted);
+          if (seen == old) break;
+          old = seen;
+        }
+      }
+      // The results of these atomic operations were waited for, so they are done where the next one is done too.
+      if (again) continue;
+    }
+    if (atomicCAS((u64 *)at, h, whole ? launch | H_OPEN : (current ? h : launch | H_NONE) | end) == h) return;
+  }
+}
+// A word is about to be checked by its own record.
+IN void word_line(const Thread *t, u64 at, u64 address) {
+  u64 h = *(volatile u64 *)at, launch = t->key & H_LAUNCH;
+  u32 word = (u32)address >> 2 & 31, lane;
+  if (h == (launch | H_OPEN) || (h & H_LAUNCH) == launch && h & end_of(word)) return;
+  u32 peers = __match_any_sync(__activemask(), at);
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  // Several words of a line: all of them.
+  if (lane + 1 == __ffs(peers)) open_line(t, at, peers & peers - 1 ? 1 : word);
+  __syncwarp(peers);
+}
+
 IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
-  u32 shift = t->config.global_shift;
+  u32 shift = t->config->global_shift;
   u64 end = address + bytes;
   for (u64 a = address; a < end; a = (a >> shift) + 1 << shift) {
-    u64 offset = a - t->config.lowest;
-    u64 page = 0;
-    if (offset < t->config.span) page = ((const u64 *)t->config.pages)[offset >> 21];
+    u64 page = page_of(t, a);
     // A part of a unit is not told apart from the rest of it.
     if (!page || (bytes & (1u << shift) - 1)) {
       count(t, UNWATCHED);
       return;
     }
-    unit<GlobalFormat>(t, page + ((a & 0x1fffffu) >> shift << 3), a, desc, 0);
+    if (shift == 2) word_line(t, header_of(page, a), a);
+    unit<GlobalFormat>(t, word_of(page, a, shift), a, desc, 0);
   }
 }
 
 IN void shared(const Thread *t, u32 address, u32 bytes, u32 desc) {
-  u32 shift = t->config.shared_shift, end = address + bytes;
+  u32 shift = B_SHARED_SHIFT(t->bits), end = address + bytes;
   // Beyond the block's memory, the access faults by itself.
   if (end > t->shadow || (bytes & (1u << shift) - 1)) {
     count(t, UNWATCHED);
@@ -367,32 +456,23 @@ RT void global_any(const Thread *t, u64 address, u32 bytes, u32 desc) { global(t
 RT void shared_any(const Thread *t, u32 address, u32 bytes, u32 desc) { shared(t, address, bytes, desc); }
 template <class F> RT void read_any(const Thread *t, u64 at, u64 address, u32 desc, u32 space) { read_unit<F>(t, at, address, desc, space); }
 
-#define OFF(t) (!(t)->config.launch)
+// What the thread does, done by another lane of its warp.
+template <class F> RT void read_as(const Thread *of, u32 lane, u64 at, u64 address, u32 desc, u32 space) {
+  Thread *t = (Thread *)of;
+  u32 thread = t->thread;
+  t->thread = thread & ~31u | lane;
+  keys(t);
+  read_unit<F>(t, at, address, desc, space);
+  t->thread = thread;
+  keys(t);
+}
+
+#define OFF(t) (!(t)->launch)
 // The thread, by its address in local memory: so its fields are read there, and not through generic addresses.
 #define THREAD Thread *t = (Thread *)__cvta_local_to_generic(at)
 #define EXPORT __device__ __noinline__
 
 extern "C" {
-// At the beginning of a kernel. `dynamic` is where dynamic shared memory begins.
-EXPORT void __racetrap_enter(size_t at, u32 dynamic) {
-  THREAD;
-  t->thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  t->block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  t->epoch = t->warp = t->fenced = t->fenced_narrow = t->strong_read = 0;
-  keys(t);
-  t->shadow = t->plain_shared = 0;
-  t->plain_span = !OFF(t) && t->config.global_shift == 2 ? t->config.span : 0;
-  t->plain_launch = 255ull << 52;
-  for (u32 i = 0; i < 8; i++)
-    if (t->config.concurrent[i]) t->plain_launch = 0;
-  if (OFF(t) || !t->config.shadow) return;
-  t->shadow = (dynamic + t->config.dynamic + 15) & ~15u;
-  if (t->config.shared_shift == 2) t->plain_shared = t->shadow + 16;
-  u32 threads = blockDim.x * blockDim.y * blockDim.z;
-  for (u32 i = t->thread * 4; i < t->config.shadow; i += threads * 4) asm volatile("st.shared.u32 [%0], %1;" ::"r"(t->shadow + i), "r"(0) : "memory");
-  asm volatile("barrier.sync 0;" ::: "memory");
-}
-
 EXPORT void __racetrap_global(size_t at, u64 address, u32 bytes, u32 desc) {
   THREAD;
   if (!OFF(t)) global_any(t, address, bytes, desc);
@@ -417,111 +497,236 @@ EXPORT void __racetrap_generic(size_t at, u64 address, u32 bytes, u32 desc) {
   }
 }
 
-// Whole words, the usual way, without what is rare: false where the general way has to be gone.
-#define M_THREAD (0xffffffull << 28)
-#define M_LAUNCH (255ull << 52)
+// Whole words, the usual way, without what is rare.
+#define M_LAUNCH H_LAUNCH
 #define M_BLOCK (0x3fffull << 38)
+#define M_THREAD (1023ull << 28)
 #define M_EPOCH (1023ull << 18)
 #define M_WARP (15ull << 14)
+#define M_SITE 0x3fffull
+#define S_THREAD (1023u << 18)
+#define S_LANES (31u << 18)
+#define S_EPOCH (31u << 13)
+#define S_WARP (15u << 9)
+#define S_SITE 0x1ffu
+// Kind and strength of records of shared memory: several lanes have read at several places.
+#define PLACES 0xf0000000u
+// Readers in the warp are several: the lane of another one.
+#define D_OTHER(d) ((d) >> 18 & 63)
 
-IN u64 plain_record(const Thread *t, u64 address) {
-  u64 offset = address - t->config.lowest;
-  if (offset >= t->plain_span || address & 3) return 0;
-  u64 page = __ldg((const u64 *)t->config.pages + (offset >> 21));
-  return page ? page + ((address & 0x1ffffcu) << 1) : 0;
+IN u32 lane_id() { u32 lane; asm("mov.u32 %0, %%laneid;" : "=r"(lane)); return lane; }
+
+IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc) {
+  word_line(t, header_of(page, address), address);
+  u64 *to = (u64 *)word_of(page, address, 2), mine = GlobalFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x3fff, t);
+  u64 old = atomicExch(to, mine), x = old ^ mine;
+  bool own = !(x & (M_BLOCK | M_THREAD)), before = !(x & M_BLOCK) && x & M_EPOCH;
+  if (!old || x & M_LAUNCH || (own || before) && old >> 62 != SEVERAL) return;
+  clash<GlobalFormat>(t, old, address, desc, 0);
 }
 
-// Whether a record of this launch stands for what the same block did before its last barrier.
-IN bool plain_before(u64 old, u64 x) { return !(x & (M_LAUNCH | M_BLOCK)) && x & M_EPOCH && old >> 62 != SEVERAL; }
+IN void plain_read(const Thread *t, u64 page, u64 address, u32 desc) {
+  word_line(t, header_of(page, address), address);
+  u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t);
+  if (GlobalFormat::is_read_by_several(old, t, desc)) return;
+  u64 x = old ^ mine;
+  bool own = !(x & (M_LAUNCH | M_BLOCK | M_THREAD | M_EPOCH | M_WARP)) && old >> 62 != SEVERAL;
+  if (own && (old >> 62 == WRITTEN || !(x >> 60 & 3))) return;
+  if (!old || x & M_LAUNCH) {
+    u64 seen = atomicCAS(to, old, mine);
+    if (seen == old) return;
+  }
+  read_any<GlobalFormat>(t, (u64)to, address, desc, 0);
+}
 
 EXPORT void __racetrap_global_write4(size_t at, u64 address, u32 desc) {
   THREAD;
-  u64 to = plain_record(t, address);
-  if (to) {
-    u64 mine = GlobalFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x3fff, t), old = atomicExch((u64 *)to, mine), x = old ^ mine;
-    if (!old || x & t->plain_launch || !(x & (M_LAUNCH | M_THREAD)) && old >> 62 != SEVERAL || plain_before(old, x)) return;
-    clash<GlobalFormat>(t, old, address, desc, 0);
-    return;
-  }
-  if (!OFF(t)) global_any(t, address, 4, desc);
+  u64 page = t->plain_pages ? page_of(t, address) : 0;
+  if (page) plain_write(t, page, address, desc);
+  else if (!OFF(t)) global_any(t, address, 4, desc);
 }
 
 EXPORT void __racetrap_global_read4(size_t at, u64 address, u32 desc) {
   THREAD;
-  u64 to = plain_record(t, address);
-  if (to) {
-    u64 old = *(volatile u64 *)to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t), x = old ^ mine;
-    bool own = !(x & (M_LAUNCH | M_THREAD | M_EPOCH | M_WARP)) && old >> 62 != SEVERAL;
-    if (own && (old >> 62 == WRITTEN || !(x >> 60 & 3))) return;
-    if (!old || x & t->plain_launch) {
-      u64 seen = atomicCAS((u64 *)to, old, mine);
-      if (seen == old) return;
-      old = seen;
-    }
-    if (GlobalFormat::is_read_by_several(old, t, desc)) return;
-    read_any<GlobalFormat>(t, to, address, desc, 0);
-    return;
-  }
-  if (!OFF(t)) global_any(t, address, 4, desc);
+  u64 page = t->plain_pages ? page_of(t, address) : 0;
+  if (page) plain_read(t, page, address, desc);
+  else if (!OFF(t)) global_any(t, address, 4, desc);
 }
 
-#define S_EPOCH (31u << 13)
-#define S_THREAD (1023u << 18)
-#define S_WARP (31u << 23)
+// What a header becomes; 0: words need records of their own. `mine` has H_LANES where other lanes of the warp read each word too.
+IN u64 after_line(u64 h, u64 mine, u32 desc) {
+  if ((h & M_LAUNCH) < (mine & M_LAUNCH)) return mine;
+  u32 kind = H_KIND(h);
+  u64 x = (h ^ mine) & ~(H_ENDS | H_LANES), ends = h & H_ENDS;
+  if (x & M_LAUNCH || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
+  if (!kind) return (h & M_SITE) == H_NONE ? mine | ends : 0;
+  bool block = !(x & M_BLOCK), own = block && !(x & M_THREAD), epoch = !(x & M_EPOCH), site = !(x & M_SITE);
+  if (kind == SEVERAL) return !(desc & D_WRITE) && site ? h : 0ull;
+  if (desc & D_WRITE) return own && !(h & H_LANES) || block && !epoch ? mine | ends : 0;
+  if (kind == WRITTEN) return own && epoch && !(mine & H_LANES) ? h : 0;
+  if (own && epoch && !(x & M_WARP)) return h | mine & H_LANES;
+  if (block) return own || !epoch ? mine | ends : 0;
+  return site ? h & ~(15ull << 60 | M_WARP | 31ull << 28) | (u64)SEVERAL << 60 | (u64)W_BLOCKS << 14 | ends : 0;
+}
+
+// All lanes of a warp access a line, lane by word: 0 where words need records of their own, else 1, and H_ENDS from bit 1 on.
+IN u32 line(const Thread *t, u64 header, u32 desc) {
+  u32 done = 0;
+  if (!lane_id()) {
+    u64 kind = desc & D_WRITE ? WRITTEN : READ, mine = kind << 60 | t->key & ~(31ull << 28) | desc & M_SITE, h = *(volatile u64 *)header;
+    if (desc & D_RUN) mine |= H_LANES;
+    while (true) {
+      u64 next = after_line(h, mine, desc);
+      done = next ? 1 | (u32)(next >> 28 & 3) << 1 : 0;
+      if (!next || next == h) break;
+      u64 seen = atomicCAS((u64 *)header, h, next);
+      if (seen == h) break;
+      h = seen;
+    }
+  }
+  return __shfl_sync(~0u, done, 0);
+}
+
+// A word that this lane and another one read.
+IN void global_read_by_two(const Thread *t, u64 address, u32 other, u32 desc) {
+  u64 page = page_of(t, address);
+  if (!page) {
+    global_any(t, address, 4, desc);
+    return;
+  }
+  word_line(t, header_of(page, address), address);
+  u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(SEVERAL, 0, desc & 0x3fff, t), x = old ^ mine;
+  if (GlobalFormat::is_read_by_several(old, t, desc) || !(x & ~(31ull << 28))) return;
+  if ((!old || x & M_LAUNCH) && atomicCAS(to, old, mine) == old) return;
+  read_any<GlobalFormat>(t, (u64)to, address, desc, 0);
+  read_as<GlobalFormat>(t, other, (u64)to, address, desc, 0);
+}
+
+// Reads of 4 bytes each at the same distance from each other: `run` is their number, and from bit 8 on the distance in words. Lanes that read one
+// word after the other share the words.
+EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
+  THREAD;
+  if (OFF(t)) return;
+  u32 number = run & 255, distance = run >> 8 << 2, lane = lane_id();
+  if (t->plain_pages && distance == 4 && number > 1 && number <= 32 && __activemask() == ~0u) {
+    u64 first = __shfl_sync(~0u, address, 0);
+    if (__all_sync(~0u, address == first + lane * 4)) {
+      if (lane) global_read_by_two(t, address, lane - 1, desc);
+      else __racetrap_global_read4(at, address, desc);
+      // Words behind the last lane's first: the lane that is the first to read them.
+      if (lane >= 33 - number) {
+        u64 behind = address + (number - 1) * 4;
+        if (lane < 31) global_read_by_two(t, behind, 31, desc);
+        else __racetrap_global_read4(at, behind, desc);
+      }
+      return;
+    }
+  }
+  for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
+}
+
+// The first and the last lane of a warp that accesses a line: `own` says whether its word has its own record. With D_RUN, it has read the word before
+// or behind the line too, and another lane its own.
+EXPORT void __racetrap_global_ends(size_t at, u64 address, u32 own, u32 desc) {
+  THREAD;
+  u32 lane = lane_id();
+  if (own) {
+    if (desc & D_WRITE) __racetrap_global_write4(at, address, desc);
+    else if (desc & D_RUN) global_read_by_two(t, address, lane ? 30 : 1, desc);
+    else __racetrap_global_read4(at, address, desc);
+  }
+  if (desc & D_RUN) __racetrap_global_read4(at, lane ? address + 4 : address - 4, desc);
+}
+
+// Behind what a kernel does by itself (`inline.ptx`). `header`: all lanes of a warp access its line, lane by word; or 0. With D_RUN, the words
+// before and behind are read too.
+EXPORT void __racetrap_global_access(size_t at, u64 address, u64 header, u32 desc) {
+  THREAD;
+  u32 done = header ? line(t, header, desc) : 0, lane = lane_id();
+  if (done) {
+    u32 own = lane == 0 ? done >> 1 & 1 : lane == 31 ? done >> 2 & 1 : 0;
+    if (own || desc & D_RUN && (lane == 0 || lane == 31)) __racetrap_global_ends(at, address, own, desc);
+  } else if (desc & D_WRITE) {
+    __racetrap_global_write4(at, address, desc);
+  } else if (desc & D_RUN) {
+    __racetrap_global_run(at, address - 4, 3 | 1 << 8, desc & ~D_RUN);
+  } else {
+    __racetrap_global_read4(at, address, desc);
+  }
+}
+
+// What the usual record of shared memory becomes when a weak read follows; 0: it is not usual. As in `inline.ptx`.
+IN u32 after_plain_read(u32 old, u32 mine, bool several) {
+  u32 x = old ^ mine, warp = old & S_WARP;
+  if (!old || x & S_EPOCH) return several ? mine | SEVERAL << 30 : mine;
+  bool places = x & S_SITE, mixed = old >= PLACES;
+  if ((old & 0xf0001fffu) == (SEVERAL << 30 | W_WARPS << 9 | mine & S_SITE) || (old & 0xf0001e00u) == (SEVERAL << 30 | W_WARPS_SITES << 9)) return old;
+  if ((old & 0xb0000000u) != READ << 30 && !mixed || warp >= W_MANY << 9) return 0;
+  if (x & (S_THREAD & ~S_LANES)) return (old & ~(3u << 28 | S_WARP)) | SEVERAL << 30 | (places || mixed ? W_WARPS_SITES : W_WARPS) << 9;
+  if (x & S_WARP) return 0;
+  return !several && !(x & S_LANES) ? old : old | (places ? PLACES & ~(READ << 30) : 1u << 30);
+}
+
+IN void plain_shared_read(const Thread *t, u32 to, u32 address, u32 desc, u32 old) {
+  u32 mine = SharedFormat::close(READ, D_STRENGTH(desc), desc & S_SITE, t);
+  while (!D_STRENGTH(desc)) {
+    u32 next = after_plain_read(old, mine, D_OTHER(desc));
+    if (next == old) return;
+    if (!next) break;
+    u32 seen = SharedFormat::cas(to, old, next);
+    if (seen == old) return;
+    old = seen;
+  }
+  read_any<SharedFormat>(t, to, address, desc, SPACE_SHARED);
+  if (D_OTHER(desc)) read_as<SharedFormat>(t, D_OTHER(desc) - 1, to, address, desc, SPACE_SHARED);
+}
+
+// The same for shared memory: `old` is the record, or 0 where it was not looked at.
+EXPORT void __racetrap_shared_read(size_t at, u32 address, u32 desc, u32 old) {
+  THREAD;
+  if (address < t->plain_end && !(address & 3)) plain_shared_read(t, t->plain_shared + address, address, desc, old);
+  else if (!OFF(t)) shared_any(t, address, 4, desc);
+}
+
+EXPORT void __racetrap_shared_wrote(size_t at, u32 address, u32 desc, u32 old) {
+  THREAD;
+  if (!old) {
+    if (!OFF(t)) shared_any(t, address, 4, desc);
+    return;
+  }
+  if (!((old ^ t->shared_key) & S_THREAD) && old >> 30 != SEVERAL) return;
+  clash<SharedFormat>(t, old, address, desc, SPACE_SHARED);
+}
 
 EXPORT void __racetrap_shared_write4(size_t at, u32 address, u32 desc) {
   THREAD;
-  if (t->plain_shared && !(address & 3) && address < t->shadow) {
-    u32 mine = SharedFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x1ff, t), old = SharedFormat::swap(t->plain_shared + address, mine), x = old ^ mine;
-    if (!old || x & S_EPOCH || !(x & S_THREAD) && old >> 30 != SEVERAL) return;
-    clash<SharedFormat>(t, old, address, desc, SPACE_SHARED);
-    return;
-  }
   if (!OFF(t)) shared_any(t, address, 4, desc);
-}
-
-IN void plain_shared_read(const Thread *t, u32 to, u32 address, u32 mine, u32 desc) {
-  u32 old = SharedFormat::load(to), x = old ^ mine;
-  if (!old || x & S_EPOCH) {
-    u32 seen = SharedFormat::cas(to, old, mine);
-    if (seen == old) return;
-    old = seen;
-    x = old ^ mine;
-  }
-  // Weak reads at this place: of this thread, of this warp and others of it since its last barrier, or of several warps.
-  u32 rest = x & ~(3u << 30 | S_THREAD);
-  if (!rest && (old >> 30 == SEVERAL ? !(x & S_WARP) : !(x & S_THREAD))) return;
-  if (!(rest & ~(15u << 9)) && old >> 30 == SEVERAL && (old >> 9 & 15) == W_WARPS) return;
-  read_any<SharedFormat>(t, to, address, desc, SPACE_SHARED);
 }
 
 EXPORT void __racetrap_shared_read4(size_t at, u32 address, u32 desc) {
   THREAD;
-  if (t->plain_shared && !(address & 3) && address < t->shadow) {
-    plain_shared_read(t, t->plain_shared + address, address, SharedFormat::close(READ, D_STRENGTH(desc), desc & 0x1ff, t), desc);
-    return;
-  }
-  if (!OFF(t)) shared_any(t, address, 4, desc);
+  if (address < t->plain_end && !(address & 3)) plain_shared_read(t, t->plain_shared + address, address, desc, SharedFormat::load(t->plain_shared + address));
+  else if (!OFF(t)) shared_any(t, address, 4, desc);
 }
 
-// Reads of 4 bytes each at the same distance from each other: `run` is their number, and from bit 8 on the distance in words.
+// Reads of 4 bytes each at the same distance from each other: `run` is their number, and from bit 8 on the distance in words. Lanes that read the
+// same share them.
 EXPORT void __racetrap_shared_run(size_t at, u32 address, u32 run, u32 desc) {
   THREAD;
   if (OFF(t)) return;
   u32 number = run & 255, distance = run >> 8 << 2, last = address + (number - 1) * distance;
-  if (!t->plain_shared || address & 3 || last >= t->shadow || last < address) {
+  if (address & 3 || last >= t->plain_end || last < address) {
     for (u32 i = 0; i < number; i++) shared_any(t, address + i * distance, 4, desc);
     return;
   }
-  u32 mine = SharedFormat::close(READ, 0, desc & 0x1ff, t), to = t->plain_shared + address;
-  for (u32 i = 0; i < number; i++, to += distance, address += distance) plain_shared_read(t, to, address, mine, desc);
-}
-
-EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
-  THREAD;
-  if (OFF(t)) return;
-  u32 number = run & 255, distance = run >> 8 << 2;
-  for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
+  u32 count = 1, rank = 0, to = t->plain_shared + address;
+  if (!D_OTHER(desc)) {
+    u32 peers = __match_any_sync(__activemask(), address), lane = lane_id(), others = peers & ~(1u << lane);
+    count = __popc(peers);
+    rank = __popc(peers & (1u << lane) - 1);
+    desc |= others ? (u32)__ffs(others) << 18 : 0;
+  }
+  for (u32 i = rank; i < number; i += count) plain_shared_read(t, to + i * distance, address + i * distance, desc, SharedFormat::load(to + i * distance));
 }
 
 // One row of 16 bytes in each of the first lanes.
@@ -552,13 +757,13 @@ EXPORT void __racetrap_barrier(size_t at, u32 clears) {
   t->epoch++;
   t->warp = 0;
   keys(t);
-  if ((t->epoch & 31) || !t->shadow) return;
+  if (t->epoch % 31 || !t->shadow) return;
   if (!clears) { // Epochs of shared records would be mistaken for each other.
-    t->shadow = t->plain_shared = 0;
+    t->shadow = t->plain_shared = t->plain_end = 0;
     return;
   }
   // Threads that are left share the work: some may have ended.
-  u32 cursor = t->shadow + (t->epoch >> 5 & 1) * 4, other = t->shadow + (~t->epoch >> 5 & 1) * 4, words = (t->config.shadow - 16) / 4;
+  u32 odd = t->epoch / 31 & 1, cursor = t->shadow + odd * 4, other = t->shadow + 4 - odd * 4, words = (t->shadow_bytes - 16) / 4;
   while (true) {
     u32 chunk;
     asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(chunk) : "r"(cursor) : "memory");

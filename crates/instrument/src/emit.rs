@@ -72,25 +72,3 @@ pub fn bytes(space: StateSpace, name: &str, bytes: Option<u64>, align: u32) -> V
         ..variable(space, ScalarType::B8, name)
     }
 }
-
-/// A call of the runtime, under a guard: the thread's state and further arguments, each of 64 or 32 bits.
-pub fn call(guard: Option<&Guard>, function: &str, arguments: &[(ScalarType, Operand)]) -> Stmt {
-    let mut inner = Vec::new();
-    let mut list = Vec::new();
-    let thread = (ScalarType::B64, name(THREAD));
-    for (number, (ty, value)) in std::iter::once(&thread).chain(arguments).enumerate() {
-        let parameter = format!("__racetrap_{number}");
-        inner.push(Stmt::Variable(variable(StateSpace::Param, *ty, &parameter)));
-        let store = match ty {
-            ScalarType::B64 => "st.param.b64",
-            _ => "st.param.b32",
-        };
-        let to = address(name(&parameter), 0);
-        inner.push(instruction(store, vec![to, value.clone()]));
-        list.push(name(&parameter));
-    }
-    let target = name(&format!("__racetrap_{function}"));
-    let operands = vec![target, Operand::List(list)];
-    inner.push(guarded(guard, "call", operands));
-    Stmt::Block(inner)
-}

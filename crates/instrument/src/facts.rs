@@ -1,9 +1,10 @@
 //! What is true of a whole module, before anything is put into it.
 
 use crate::access;
+use crate::walk::{constants, each, is_all};
 use ptx::ast::*;
 use ptx::semantics::{Participation, Synchronisation, System, TypedInstruction};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Why a module can't be instrumented.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +32,12 @@ pub struct Facts {
     pub system: HashSet<String>,
     /// Whether there are split barriers (`bar.arrive`).
     pub splits: bool,
+    /// Whether there are fences: where there are none, strong accesses alone order nothing.
+    pub fences: bool,
+    /// Whether there are barriers of a part of a warp.
+    pub parts: bool,
     /// The spaces of its variables.
-    pub variables: std::collections::HashMap<String, StateSpace>,
+    pub variables: HashMap<String, StateSpace>,
     pub global_unit: u32,
     pub shared_unit: u32,
     pub uses_shared: bool,
@@ -43,7 +48,9 @@ impl Facts {
         let mut facts = Facts {
             system: HashSet::new(),
             splits: false,
-            variables: std::collections::HashMap::new(),
+            fences: false,
+            parts: false,
+            variables: HashMap::new(),
             global_unit: 4,
             shared_unit: 4,
             uses_shared: false,
@@ -64,9 +71,9 @@ impl Facts {
                         facts.system.insert(f.name.clone());
                     }
                     let mut launches = false;
-                    each(f.body.as_deref().unwrap_or_default(), &mut |i| {
-                        launches |= facts.learn(i);
-                    });
+                    let body = f.body.as_deref().unwrap_or_default();
+                    let constants = constants(body);
+                    each(body, &mut |i| launches |= facts.learn(i, &constants));
                     if launches {
                         return Err(Refused::DynamicParallelism(f.name.clone()));
                     }
@@ -83,11 +90,16 @@ impl Facts {
     }
 
     /// Learns from an instruction; whether it launches a kernel.
-    fn learn(&mut self, instruction: &Instruction) -> bool {
+    fn learn(&mut self, instruction: &Instruction, constants: &HashMap<String, u64>) -> bool {
         use ptx::semantics::Space;
         let typed = TypedInstruction::of(instruction);
         if let Some(Synchronisation::BlockBarrier { participation, .. }) = typed.synchronisation {
             self.splits |= participation == Participation::Arrive;
+        }
+        self.fences |= matches!(typed.synchronisation, Some(Synchronisation::Fence { .. }));
+        if typed.synchronisation == Some(Synchronisation::WarpBarrier) {
+            let mask = instruction.operands.first();
+            self.parts |= !mask.is_some_and(|mask| is_all(mask, constants));
         }
         if let access::Memory::Checked(list) = access::of(instruction, &typed) {
             for one in &list {
@@ -106,16 +118,5 @@ impl Facts {
                 matches!(operand, Operand::Name(name, None)
                     if System::named(name) == Some(System::LaunchDevice))
             })
-    }
-}
-
-/// Calls `visit` with every instruction of a body.
-pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Instruction)) {
-    for statement in body {
-        match statement {
-            Stmt::Instruction(instruction) => visit(instruction),
-            Stmt::Block(inner) => each(inner, visit),
-            _ => {}
-        }
     }
 }

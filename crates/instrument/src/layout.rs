@@ -7,12 +7,16 @@
 
 /// Bytes of a page, the unit in which memory gets a shadow.
 pub const PAGE: u64 = 2 << 20;
-/// Bytes of [`Config`] as a parameter.
-pub const CONFIG_BYTES: u32 = 120;
+/// Entries of the table of pages.
+pub const PAGES: u64 = 1 << 20;
+/// Bytes of headers, in front of a page's records: 8 for each line of 128 bytes. A page's shadow begins at a multiple of it.
+pub const HEADERS: u64 = PAGE / 128 * 8;
+/// Bytes of [`Launch`] as a parameter.
+pub const LAUNCH_BYTES: u32 = 32;
+/// Bytes of [`Config`].
+pub const CONFIG_BYTES: u64 = 56;
 /// Bytes of a thread's state in local memory.
-pub const THREAD_BYTES: u32 = 184;
-/// Where [`Config::dynamic`] is.
-pub const DYNAMIC_OFFSET: i64 = 48;
+pub const THREAD_BYTES: u32 = 88;
 /// Bytes of a launch's table of releases and acquires.
 pub const SYNC_BYTES: u64 = 4096 * 32;
 /// Bytes of a finding.
@@ -24,41 +28,97 @@ pub const SHADOW_HEAD: u32 = 16;
 /// The highest launch number.
 pub const LAST_LAUNCH: u32 = 255;
 
-/// What a launch hands to its threads.
+/// What all launches on a device share, in its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Address of the table of shadow addresses by page; an entry of 0 stands for a page without one.
+    /// Address of the table of shadow addresses by page: [`PAGES`] entries, each [`entry`] or 0.
     pub pages: u64,
-    /// First address that the table covers.
-    pub lowest: u64,
-    /// Bytes that it covers.
-    pub span: u64,
-    /// Address of the launch's own table of releases and acquires, [`SYNC_BYTES`] that were zero when it was launched.
+    /// Address of tables of releases and acquires, [`SYNC_BYTES`] for each launch, that were zero when it was launched.
     pub sync: u64,
     /// Address of the findings, and behind them of [`COUNTERS`] counters of 64 bits.
     pub findings: u64,
+    /// Address of the accesses that records had no room for, [`KEPT_BYTES`] each; 0: none are kept.
+    pub kept: u64,
+    /// Address of a set of launches for each, 32 bytes: those that nothing orders before it, by number.
+    pub concurrent: u64,
     /// How many findings there is room for.
     pub finding_count: u32,
+    /// The number of accesses that are kept, a power of two, less one.
+    pub kept_mask: u32,
+    /// A record of global memory stands for `1 << global_shift` bytes, 1 to 4.
+    pub global_shift: u32,
+}
+
+/// What a launch hands to its threads, as the last parameter of its kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// Address of [`Config`].
+    pub config: u64,
+    /// [`Config::pages`], where records are of words and no launch is concurrent; else 0.
+    pub plain_pages: u64,
     /// The launch's number, 1 to [`LAST_LAUNCH`]; 0: it is not watched.
-    pub launch: u32,
+    pub number: u32,
     /// Bytes of dynamic shared memory that the program asked for.
     pub dynamic: u32,
     /// Bytes of the shadow of shared memory, behind the dynamic shared memory; 0: shared memory is not watched.
     pub shadow: u32,
-    /// A record of global memory stands for `1 << global_shift` bytes, 1 to 4.
-    pub global_shift: u32,
-    /// The same for shared memory.
+    /// A record of shared memory stands for `1 << shared_shift` bytes.
     pub shared_shift: u32,
-    /// Number of the module, for findings.
-    pub module: u32,
     /// Whether the grid has more blocks than records tell apart.
     pub many_blocks: bool,
-    /// Launches, by number, that nothing orders before this one.
-    pub concurrent: [u32; 8],
-    /// Address of the accesses that records had no room for, [`KEPT_BYTES`] each; 0: none are kept.
-    pub kept: u64,
-    /// Their number, a power of two, less one.
-    pub kept_mask: u32,
+    /// Whether there are launches that nothing orders before this one ([`Config::concurrent`]).
+    pub concurrent: bool,
+    /// Number of the module, for findings.
+    pub module: u32,
+}
+
+impl Launch {
+    /// The parameter.
+    pub fn bytes(&self) -> Vec<u8> {
+        let bits = self.shared_shift
+            | u32::from(self.many_blocks) << 4
+            | u32::from(self.concurrent) << 5
+            | self.module << 8;
+        let mut out = Vec::with_capacity(LAUNCH_BYTES as usize);
+        for long in [self.config, self.plain_pages] {
+            out.extend_from_slice(&long.to_le_bytes());
+        }
+        for word in [self.number, self.dynamic, self.shadow, bits] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out
+    }
+}
+
+impl Config {
+    /// What is at a launch's [`Launch::config`].
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(CONFIG_BYTES as usize);
+        let long = [
+            self.pages,
+            self.sync,
+            self.findings,
+            self.kept,
+            self.concurrent,
+        ];
+        for long in long {
+            out.extend_from_slice(&long.to_le_bytes());
+        }
+        for word in [self.finding_count, self.kept_mask, self.global_shift, 0] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out
+    }
+}
+
+/// The place in the table, and the entry, of an address's page whose shadow is at `shadow`.
+pub fn entry(address: u64, shadow: u64) -> (u64, u64) {
+    (address / PAGE % PAGES, shadow | (1 + (address >> 41)))
+}
+
+/// Bytes of the shadow of a page, whose records stand for `1 << shift` bytes.
+pub fn page_shadow(shift: u32) -> u64 {
+    HEADERS + (PAGE >> shift) * 8
 }
 
 /// Bytes of an access that is kept beside records.
@@ -67,31 +127,7 @@ pub const KEPT_BYTES: u64 = 16;
 /// The most blocks that records tell apart.
 pub const BLOCKS: u64 = 1 << 14;
 
-impl Config {
-    /// The parameter.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(CONFIG_BYTES as usize);
-        for long in [self.pages, self.lowest, self.span, self.sync, self.findings] {
-            out.extend_from_slice(&long.to_le_bytes());
-        }
-        let words = [
-            self.finding_count,
-            self.launch,
-            self.dynamic,
-            self.shadow,
-            self.global_shift,
-            self.shared_shift,
-            self.module,
-            u32::from(self.many_blocks),
-        ];
-        for word in words.into_iter().chain(self.concurrent) {
-            out.extend_from_slice(&word.to_le_bytes());
-        }
-        out.extend_from_slice(&self.kept.to_le_bytes());
-        out.extend_from_slice(&u64::from(self.kept_mask).to_le_bytes());
-        out
-    }
-
+impl Launch {
     /// Bytes of shadow that shared memory up to an address needs.
     pub fn shadow_for(end: u32, shared_shift: u32) -> u32 {
         let units = end.next_multiple_of(16) >> shared_shift.min(2);
@@ -253,13 +289,8 @@ mod tests {
 
     #[test]
     fn a_parameter_has_the_bytes_that_kernels_declare() {
-        assert_eq!(Config::default().bytes().len(), CONFIG_BYTES as usize);
-        let config = Config {
-            dynamic: 0x1234_5678,
-            ..Config::default()
-        };
-        let at = DYNAMIC_OFFSET as usize;
-        assert_eq!(config.bytes()[at..at + 4], 0x1234_5678u32.to_le_bytes());
+        assert_eq!(Config::default().bytes().len() as u64, CONFIG_BYTES);
+        assert_eq!(Launch::default().bytes().len(), LAUNCH_BYTES as usize);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! ast::Module ─ rewrite (access, sync: what is inserted where) ─► ast::Module + runtime.ptx ─► the driver, or the simulator
-//!                 ├─ runs: which checks stand for several accesses
+//!                 ├─ merged_checks: which checks stand for several accesses
+//!                 ├─ inline.ptx: usual checks, in the function itself
 //!                 └─ site: which number stands for which line          findings ◄─ layout ◄─ memory that the launch wrote
 //! ```
 //!
@@ -12,6 +13,12 @@
 //! (writes) or renews it where that changes anything (reads), and compares: two accesses of different threads, one of them a write, clash
 //! unless something orders them or both are atomic enough towards each other. It follows HiRace (Jacobson and others, SC'24), a state machine a
 //! location, extended by strength and scope of accesses and by what may order blocks.
+//!
+//! **The usual way is short.** Where all lanes of a warp access a line of 128 bytes of global memory, lane by word, one *header* stands for its 32
+//! records, until somebody accesses a part of it otherwise; then the words get their records (`open_line`). Neighbouring reads of straight-line
+//! code are checked as one, by lanes that share them, and reads in front of a store to the same place not at all (`merged_checks`). What is usual stands in the function itself
+//! (`runtime/inline.ptx`), on registers that hold the thread's state; whatever is not usual is left to the runtime's functions, which
+//! find the state in local memory.
 //!
 //! **What orders.** Whole-block barriers are exact: threads count those that they passed (the *epoch*), and two accesses of one block are ordered if
 //! their epochs differ. `__syncwarp` likewise counts within a warp. Everything else orders *perhaps*, and what is ordered perhaps is no finding; it
@@ -34,6 +41,7 @@
 mod access;
 mod emit;
 mod facts;
+mod inline;
 pub mod layout;
 mod merged_checks;
 mod module;
@@ -41,6 +49,7 @@ mod rewrite;
 mod runtime;
 mod site;
 mod sync;
+mod walk;
 
 pub use module::{Instrumented, Kernel, Refused, instrument};
 pub use runtime::TEXT as RUNTIME;

@@ -2,7 +2,8 @@
 //!
 //! Compilers unroll loops into loads from one register with different offsets. As long as nothing in between synchronises, branches or changes
 //! that register, the checks of all of them can stand in front of the first: only reads are taken together, so no other access of the thread
-//! becomes earlier or later than a record that it could clash with. Equal reads are checked once.
+//! becomes earlier or later than a record that it could clash with. Equal reads are checked once. A read in front of a store to the same place, or
+//! behind one, is not checked: whatever clashes with it clashes with the store.
 
 use crate::access::{self, Access, Bytes, Memory};
 use crate::{SiteAccess, sync};
@@ -29,6 +30,7 @@ const LONGEST: u32 = 255;
 pub fn runs(body: &[Stmt]) -> HashMap<usize, Run> {
     let mut out = HashMap::new();
     let mut open = Open::new();
+    let mut touched = Touched::default();
     let mut loc = None;
     for (at, statement) in body.iter().enumerate() {
         let instruction = match statement {
@@ -41,15 +43,26 @@ pub fn runs(body: &[Stmt]) -> HashMap<usize, Run> {
             Stmt::Variable(_) => continue,
             _ => {
                 close(&mut open, &mut out);
+                touched = Touched::default();
                 continue;
             }
         };
         let typed = TypedInstruction::of(instruction);
-        if ends(instruction, &typed) {
+        if parts(instruction, &typed) {
             close(&mut open, &mut out);
+            touched = Touched::default();
             continue;
         }
-        if let Some((space, base, offset)) = plain_load(instruction, &typed) {
+        if let Some((place, access)) = plain(instruction, &typed) {
+            touched.add(at, place, access, &mut open, &mut out);
+        }
+        if typed.memory.as_ref().is_some_and(|m| m.effect.writes()) {
+            close(&mut open, &mut out);
+        }
+        if let Some((Place(space, base, offset, 4), SiteAccess::Read)) = plain(instruction, &typed)
+            && space != Space::Generic
+            && !out.contains_key(&at)
+        {
             open.entry((space, base, loc.clone()))
                 .or_default()
                 .push((at, offset));
@@ -57,22 +70,26 @@ pub fn runs(body: &[Stmt]) -> HashMap<usize, Run> {
         for register in written(instruction, &typed) {
             let changed = open.extract_if(|(_, base, _), _| *base == register);
             changed.for_each(|(_, loads)| settle(loads, &mut out));
+            touched.0.retain(|Place(_, base, ..), _| *base != register);
         }
     }
     close(&mut open, &mut out);
     out
 }
 
-/// Whether checks must not be moved over an instruction.
-fn ends(instruction: &Instruction, typed: &TypedInstruction) -> bool {
+/// Whether something may come between the accesses before and those after.
+fn parts(instruction: &Instruction, typed: &TypedInstruction) -> bool {
     typed.control != Control::Next
         || typed.synchronisation.is_some()
         || !sync::of(instruction, typed, true).is_empty()
-        || typed.memory.as_ref().is_some_and(|m| m.effect.writes())
 }
 
-/// Space, register and offset of a weak load of 4 bytes without a guard.
-fn plain_load(instruction: &Instruction, typed: &TypedInstruction) -> Option<(Space, String, i64)> {
+/// Space, register, offset and bytes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Place(Space, String, i64, u32);
+
+/// Where a weak load or store without a guard goes.
+fn plain(instruction: &Instruction, typed: &TypedInstruction) -> Option<(Place, SiteAccess)> {
     if instruction.guard.is_some() {
         return None;
     }
@@ -82,9 +99,9 @@ fn plain_load(instruction: &Instruction, typed: &TypedInstruction) -> Option<(Sp
     let [
         Access {
             operand,
-            space: space @ (Space::Shared | Space::Global),
-            bytes: Bytes::Fixed(4),
-            access: SiteAccess::Read,
+            space,
+            bytes: Bytes::Fixed(bytes),
+            access: access @ (SiteAccess::Read | SiteAccess::Write),
             strength: 0,
         },
     ] = list[..]
@@ -93,10 +110,42 @@ fn plain_load(instruction: &Instruction, typed: &TypedInstruction) -> Option<(Sp
     };
     match instruction.operands.get(operand) {
         Some(Operand::Address(at)) => match &*at.base {
-            Operand::Name(base, None) => Some((space, base.clone(), at.offset)),
+            Operand::Name(base, None) => {
+                Some((Place(space, base.clone(), at.offset, bytes), access))
+            }
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Loads that wait for a store to the same place, and whether there was one: the check of the store says all that theirs would.
+#[derive(Default)]
+struct Touched(HashMap<Place, (Vec<usize>, bool)>);
+
+impl Touched {
+    fn add(
+        &mut self,
+        at: usize,
+        place: Place,
+        access: SiteAccess,
+        open: &mut Open,
+        out: &mut HashMap<usize, Run>,
+    ) {
+        let (loads, stored) = self.0.entry(place).or_default();
+        match access {
+            SiteAccess::Read if *stored => drop(out.insert(at, Run::Checked)),
+            SiteAccess::Read => loads.push(at),
+            _ => {
+                *stored = true;
+                for load in loads.drain(..) {
+                    open.values_mut()
+                        .for_each(|list| list.retain(|(at, _)| *at != load));
+                    // One that others are checked with stays.
+                    out.entry(load).or_insert(Run::Checked);
+                }
+            }
+        }
     }
 }
 
@@ -180,6 +229,38 @@ mod tests {
             (3, Run::Checked),
         ];
         assert_eq!(all, expected.into());
+    }
+
+    #[test]
+    fn a_load_in_front_of_a_store_to_its_place_is_not_checked() {
+        let all = runs(&body(
+            "ld.global.f32 %f1, [%rd1+8]; ld.global.f32 %f2, [%rd2]; st.global.f32 [%rd1+8], %f1; ld.global.f32 %f3, [%rd1+8];",
+        ));
+        assert_eq!(all, [(0, Run::Checked), (3, Run::Checked)].into());
+    }
+
+    #[test]
+    fn a_load_is_checked_where_something_may_come_in_between() {
+        for between in [
+            "bar.sync 0;",
+            "add.s64 %rd1, %rd1, 4;",
+            "@%p1 bra L; L:",
+            "fence.acq_rel.gpu;",
+            "call f, ();",
+        ] {
+            let text = format!("ld.global.f32 %f1, [%rd1]; {between} st.global.f32 [%rd1], %f1;");
+            assert_eq!(runs(&body(&text)), HashMap::new(), "{between}");
+        }
+        // The store is not certain, or is another one.
+        for store in [
+            "@%p1 st.global.f32 [%rd1], %f1;",
+            "st.volatile.global.f32 [%rd1], %f1;",
+            "st.global.u16 [%rd1], %rs1;",
+            "st.global.f32 [%rd1+4], %f1;",
+        ] {
+            let text = format!("ld.global.f32 %f1, [%rd1]; {store}");
+            assert_eq!(runs(&body(&text)), HashMap::new(), "{store}");
+        }
     }
 
     #[test]

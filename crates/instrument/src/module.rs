@@ -4,7 +4,7 @@ pub use crate::facts::Refused;
 use crate::facts::{DYNAMIC, Facts};
 use crate::rewrite::Rewriter;
 use crate::{Site, Sites};
-use crate::{access, emit, layout, runtime};
+use crate::{access, emit, layout, runtime, walk};
 use ptx::ast::*;
 use ptx::semantics::TypedInstruction;
 
@@ -80,7 +80,7 @@ pub fn instrument(module: &Module) -> Result<Instrumented, Refused> {
             let parameter = emit::bytes(
                 StateSpace::Param,
                 emit::PARAMETER,
-                Some(u64::from(layout::CONFIG_BYTES)),
+                Some(u64::from(layout::LAUNCH_BYTES)),
                 8,
             );
             function.params.push(parameter);
@@ -160,7 +160,7 @@ fn numbers(module: &Module, sites: &mut Sites) -> Vec<u32> {
     for item in &module.items {
         if let Item::Function(f) = item {
             let mut loc = None;
-            let constants = crate::rewrite::constants(f.body.as_deref().unwrap_or_default());
+            let constants = walk::constants(f.body.as_deref().unwrap_or_default());
             collect(
                 f.body.as_deref().unwrap_or_default(),
                 &f.name,

@@ -1,11 +1,13 @@
 //! Walks through a function and inserts what tells the runtime.
 
 use crate::access::{self, Access, Bytes, Memory};
-use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, call, int, name};
+use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, int, name};
 use crate::facts::{DYNAMIC, Facts};
+use crate::inline::call;
 use crate::merged_checks::{self, Run};
 use crate::sync::{self, SyncEvent};
-use crate::{SiteAccess, layout};
+use crate::walk::{constants, is_all};
+use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
 use ptx::semantics::{Space, TypedInstruction};
 use std::collections::HashMap;
@@ -14,6 +16,14 @@ use std::collections::HashMap;
 const WRITES: u32 = 0x4000;
 const ATOMIC: u32 = 0x2_0000;
 const STRENGTH: u32 = 15;
+const NEIGHBOURS: u32 = 0x4_0000;
+// Kinds of records, what readers have in common, and the numbers of sites that records of shared memory have room for.
+const WRITTEN: u32 = 1;
+const READ: u32 = 2;
+const SEVERAL: u32 = 3;
+const W_BLOCKS: u32 = 14;
+const W_WARPS: u32 = 15;
+const SHARED_SITES: u32 = 0x1ff;
 
 /// Rewrites the functions of a module, in textual order.
 pub struct Rewriter<'a> {
@@ -28,6 +38,10 @@ struct Names {
     wide: HashMap<String, bool>,
     spaces: HashMap<String, StateSpace>,
     prototypes: HashMap<String, bool>,
+    /// Registers that are written once, by a move of a constant.
+    constants: HashMap<String, u64>,
+    /// Whether a caller wants the thread's state back.
+    returns: bool,
 }
 
 impl Names {
@@ -57,34 +71,6 @@ impl Names {
     }
 }
 
-/// Registers that are written once, by a move of a constant.
-pub fn constants(body: &[Stmt]) -> HashMap<String, u64> {
-    let mut writes: HashMap<String, u32> = HashMap::new();
-    let mut values = HashMap::new();
-    crate::facts::each(body, &mut |instruction| {
-        let typed = TypedInstruction::of(instruction);
-        for operand in &instruction.operands[..typed.destinations().min(instruction.operands.len())]
-        {
-            if let Operand::Name(register, None) = operand {
-                *writes.entry(register.clone()).or_default() += 1;
-            }
-        }
-        if let ("mov", [Operand::Name(to, None), value]) =
-            (instruction.opcode.as_str(), &instruction.operands[..])
-        {
-            let value = match value {
-                Operand::Int(value, _) => Some(*value),
-                Operand::F32(bits) => Some(u64::from(*bits)),
-                Operand::F64(bits) => Some(*bits),
-                _ => None,
-            };
-            values.extend(value.map(|v| (to.clone(), v)));
-        }
-    });
-    values.retain(|register, _| writes.get(register) == Some(&1));
-    values
-}
-
 impl Rewriter<'_> {
     /// Rewrites a function that has its parameter already.
     pub fn function(&mut self, function: &mut Function) {
@@ -93,17 +79,19 @@ impl Rewriter<'_> {
         };
         let mut names = Names::default();
         Names::of(&body, &mut names);
+        names.constants = constants(&body);
         for parameter in &function.params {
             names.spaces.insert(parameter.name.clone(), parameter.space);
         }
         let mut out = declarations();
         out.extend(match function.kind {
             FunctionKind::Entry => prologue_of_kernel(),
-            FunctionKind::Func => vec![emit::instruction(
-                "ld.param.b64",
-                vec![name(THREAD), emit::address(name(emit::PARAMETER), 0)],
-            )],
+            FunctionKind::Func => vec![
+                inline::body("enter_function", None, &[]),
+                inline::body("load", None, &[]),
+            ],
         });
+        names.returns = function.kind == FunctionKind::Func;
         self.statements(body, &names, &mut out);
         function.body = Some(out);
     }
@@ -140,6 +128,9 @@ impl Rewriter<'_> {
         if instruction.opcode == "call" {
             return self.call(instruction, out);
         }
+        if instruction.opcode == "ret" && names.returns {
+            out.push(inline::body("store", None, &[]));
+        }
         let typed = TypedInstruction::of(&instruction);
         match access::of(&instruction, &typed) {
             Memory::None => {}
@@ -172,7 +163,7 @@ impl Rewriter<'_> {
                 SyncEvent::Release(reach) => {
                     out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
                 }
-                SyncEvent::Strong(reach, reads, writes) => {
+                SyncEvent::Strong(reach, reads, writes) if self.facts.fences => {
                     let does = u64::from(*reads) | u64::from(*writes) << 1;
                     let does = (ScalarType::B32, int(does));
                     out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
@@ -198,11 +189,16 @@ impl Rewriter<'_> {
                     }
                     SyncEvent::Barrier => {
                         let clears = int(u64::from(!self.facts.splits));
-                        call(guard, "barrier", &[(ScalarType::B32, clears)])
+                        inline::body("barrier", guard, &[("CLEARS", clears)])
                     }
                     SyncEvent::Counted(index) => call(guard, "counted", &[operand(*index)]),
                     SyncEvent::Loose => call(guard, "loose", &[]),
-                    SyncEvent::Warp(index) => call(guard, "warp", &[operand(*index)]),
+                    SyncEvent::Warp(index) => match operand(*index) {
+                        (_, mask) if is_all(&mask, &names.constants) => {
+                            inline::body("warp", guard, &[])
+                        }
+                        mask => call(guard, "warp", &[mask]),
+                    },
                 })
             })
             .collect();
@@ -285,20 +281,38 @@ impl Rewriter<'_> {
         let description = number | kind | access.strength << STRENGTH;
         let description = (ScalarType::B32, int(u64::from(description)));
         let (function, bytes) = match (&access.bytes, run) {
-            (_, Some(Run::First(_, number, distance))) if *number > 1 => {
-                let run = number | distance >> 2 << 8;
+            (_, Some(Run::First(_, count, distance))) if *count > 1 => {
+                let run = count | distance >> 2 << 8;
+                if space == Space::Shared {
+                    let mut with = vec![
+                        ("ADDRESS", address.1),
+                        ("DESCRIPTION", description.1),
+                        ("RUN", int(u64::from(run))),
+                        ("LAST", int(u64::from((count - 1) * distance))),
+                        ("DISTANCE", int(u64::from(*distance))),
+                        (
+                            "NUMBER",
+                            int(u64::from(if count.is_power_of_two() { *count } else { 1 })),
+                        ),
+                        ("RECORD", int(u64::from(READ << 30 | number & SHARED_SITES))),
+                    ];
+                    with.push(shared_readers(number));
+                    return out.push(inline::body("shared_run", guard, &with));
+                }
+                if (space, *count, *distance) == (Space::Global, 3, 4) && !self.facts.parts {
+                    // Three neighbours, as a stencil reads them: the middle one, and that there are others.
+                    out.push(add("add.s64", WIDE, 4));
+                    let description = (ScalarType::B32, int(u64::from(number | NEIGHBOURS)));
+                    let with = global_line(number, READ, (address, description));
+                    return out.push(inline::body("global_run", guard, &with));
+                }
                 (format!("{function}_run"), int(u64::from(run)))
             }
             (bytes, _) => self.bytes(instruction, bytes, function),
         };
         if access.bytes == Bytes::Fixed(4) && bytes == int(4) && space != Space::Generic {
-            // The usual access has a function of its own.
-            let does = match access.access {
-                SiteAccess::Read => "read4",
-                SiteAccess::Write | SiteAccess::Atomic => "write4",
-            };
-            let function = format!("{function}_{does}");
-            return out.push(call(guard, &function, &[address, description]));
+            let with = (address, description);
+            return out.push(word(guard, space, access, number, with, self.facts.parts));
         }
         let arguments = [address, (ScalarType::B32, bytes), description];
         out.push(call(guard, &function, &arguments));
@@ -342,11 +356,82 @@ impl Rewriter<'_> {
         let parameter = emit::variable(StateSpace::Param, ScalarType::B64, argument);
         let store = vec![emit::address(name(argument), 0), name(THREAD)];
         out.push(Stmt::Block(vec![
+            inline::body("store", None, &[]),
             Stmt::Variable(parameter),
             emit::instruction("st.param.b64", store),
             Stmt::Instruction(instruction),
+            inline::body("load", None, &[]),
         ]));
     }
+}
+
+/// The check of a word.
+fn word(
+    guard: Option<&Guard>,
+    space: Space,
+    access: &Access,
+    number: u32,
+    (address, description): ((ScalarType, Operand), (ScalarType, Operand)),
+    parts: bool,
+) -> Stmt {
+    let kind = match access.access {
+        SiteAccess::Read => READ,
+        SiteAccess::Write | SiteAccess::Atomic => WRITTEN,
+    };
+    let strength = access.strength;
+    if space == Space::Shared {
+        let site = number & SHARED_SITES;
+        let record = (kind << 2 | strength) << 28 | site;
+        let mut with = vec![
+            ("ADDRESS", address.1),
+            ("DESCRIPTION", description.1),
+            ("RECORD", int(u64::from(record))),
+        ];
+        with.push(shared_readers(number));
+        let body = match access.access {
+            SiteAccess::Read => "shared_read",
+            SiteAccess::Write => "shared_write",
+            SiteAccess::Atomic => "shared_atomic",
+        };
+        return inline::body(body, guard, &with);
+    }
+    if access.strength > 0 || parts {
+        // Headers of lines are for weak accesses alone, by lanes that have passed the same barriers.
+        let function = match access.access {
+            SiteAccess::Read => "global_read4",
+            SiteAccess::Write | SiteAccess::Atomic => "global_write4",
+        };
+        return call(guard, function, &[address, description]);
+    }
+    let with = global_line(number, kind, (address, description));
+    let body = match access.access {
+        SiteAccess::Read => "global_read",
+        SiteAccess::Write | SiteAccess::Atomic => "global_write",
+    };
+    inline::body(body, guard, &with)
+}
+
+/// What is replaced in checks of lines of global memory.
+fn global_line(
+    number: u32,
+    kind: u32,
+    (address, description): ((ScalarType, Operand), (ScalarType, Operand)),
+) -> [(&'static str, Operand); 6] {
+    let int = |value: u32| int(u64::from(value));
+    [
+        ("ADDRESS", address.1),
+        ("DESCRIPTION", description.1),
+        ("SITE", int(number)),
+        ("KIND", int(kind << 28)),
+        ("SEVERAL", int(W_BLOCKS << 14 | number)),
+        ("WARPS", int(W_WARPS << 14 | number)),
+    ]
+}
+
+/// The record of shared memory that weak reads of several warps at a site leave, without its epoch.
+fn shared_readers(number: u32) -> (&'static str, Operand) {
+    let record = SEVERAL << 30 | W_WARPS << 9 | number & SHARED_SITES;
+    ("SEVERAL", int(u64::from(record)))
 }
 
 fn add(spelling: &str, register: &str, offset: i64) -> Stmt {
@@ -375,32 +460,43 @@ fn moved_special(instruction: &Instruction) -> Option<Stmt> {
     if instruction.opcode != "mov" || from != "%dynamic_smem_size" {
         return None;
     }
-    let operands = vec![
-        name(to),
-        emit::address(name(THREAD), layout::DYNAMIC_OFFSET),
-    ];
+    let operands = vec![name(to), name("%racetrap_dynamic")];
     Some(emit::guarded(
         instruction.guard.as_ref(),
-        "ld.local.u32",
+        "mov.b32",
         operands,
     ))
 }
 
+/// What is kept in registers (`inline.ptx`), and scratch.
 fn declarations() -> Vec<Stmt> {
-    [
-        (ScalarType::B64, THREAD),
-        (ScalarType::B64, WIDE),
-        (ScalarType::B32, NARROW),
-        (ScalarType::Pred, GUARD),
-    ]
-    .map(|(ty, register)| Stmt::Variable(emit::variable(StateSpace::Reg, ty, register)))
-    .into()
+    let wide = [THREAD, WIDE, "%racetrap_c", "%racetrap_pages"];
+    let narrow = [
+        NARROW,
+        "%racetrap_e",
+        "%racetrap_s",
+        "%racetrap_k",
+        "%racetrap_h",
+        "%racetrap_base",
+        "%racetrap_end",
+        "%racetrap_in",
+        "%racetrap_shadow",
+        "%racetrap_launch",
+        "%racetrap_dynamic",
+        "%racetrap_bytes",
+        "%racetrap_bits",
+    ];
+    let all = wide.map(|r| (ScalarType::B64, r)).into_iter();
+    let all = all.chain(narrow.map(|r| (ScalarType::B32, r)));
+    all.chain([(ScalarType::Pred, GUARD)])
+        .map(|(ty, register)| Stmt::Variable(emit::variable(StateSpace::Reg, ty, register)))
+        .collect()
 }
 
-/// A kernel copies its launch's configuration to its thread's state, and begins.
+/// A kernel finds out who its thread is.
 fn prologue_of_kernel() -> Vec<Stmt> {
     let state = "__racetrap_state";
-    let mut out = vec![
+    vec![
         Stmt::Variable(emit::bytes(
             StateSpace::Local,
             state,
@@ -408,17 +504,6 @@ fn prologue_of_kernel() -> Vec<Stmt> {
             8,
         )),
         emit::instruction("mov.b64", vec![name(THREAD), name(state)]),
-    ];
-    for at in (0..i64::from(layout::CONFIG_BYTES)).step_by(8) {
-        let from = emit::address(name(emit::PARAMETER), at);
-        out.push(emit::instruction("ld.param.b64", vec![name(WIDE), from]));
-        let to = emit::address(name(THREAD), at);
-        out.push(emit::instruction("st.local.b64", vec![to, name(WIDE)]));
-    }
-    out.push(emit::instruction(
-        "mov.b32",
-        vec![name(NARROW), name(DYNAMIC)],
-    ));
-    out.push(call(None, "enter", &[(ScalarType::B32, name(NARROW))]));
-    out
+        inline::body("enter", None, &[("DYNAMIC", name(DYNAMIC))]),
+    ]
 }

@@ -1,9 +1,9 @@
 //! Launches: what a kernel gets beside its own parameters.
 
 use crate::real_driver::real;
-use crate::shadow::{FINDINGS, KEPT, RESERVED, Shadow, attribute};
+use crate::shadow::{RESERVED, Shadow, attribute};
 use crate::state::{Kernel, Launched, Loaded, State, state};
-use instrument::layout::{self, Config};
+use instrument::layout::{self, Launch};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -151,10 +151,10 @@ impl State {
         module_number: usize,
         module: &Loaded,
         name: &str,
-    ) -> (Config, u32) {
-        let unwatched = Config {
+    ) -> (Launch, u32) {
+        let unwatched = Launch {
             dynamic: wanted.shared,
-            ..Config::default()
+            ..Launch::default()
         };
         let launches = self.totals.get(name).map_or(0, |t| t.launches);
         if !self.options.watches(name) || !self.options.samples(launches) {
@@ -167,7 +167,7 @@ impl State {
         let Some(device) = current_device() else {
             return (unwatched, wanted.shared);
         };
-        self.open(device, None);
+        self.open(device);
         if self.shadow.as_ref().is_none_or(|s| s.device != device) {
             self.doubt("launches on a second GPU were not watched".to_owned());
             return (unwatched, wanted.shared);
@@ -184,23 +184,16 @@ impl State {
             (shared_shadow, shared) = room(wanted, kernel, device, shared_shift);
         }
         let blocks: u64 = wanted.grid.iter().map(|n| u64::from(*n)).product();
-        let config = Config {
-            pages: shadow.pages,
-            lowest: shadow.lowest,
-            span: shadow.span(),
-            sync: shadow.sync + layout::SYNC_BYTES * u64::from(next),
-            findings: shadow.findings,
-            finding_count: FINDINGS,
-            launch: next,
+        let config = Launch {
+            config: shadow.config,
+            plain_pages: if shadow.shift == 2 { shadow.pages } else { 0 },
+            number: next,
             dynamic: wanted.shared,
             shadow: shared_shadow,
-            global_shift: shadow.shift,
             shared_shift,
-            module: module_number as u32 & 0x3fff,
             many_blocks: blocks > layout::BLOCKS,
-            concurrent: [0; 8],
-            kept: shadow.kept,
-            kept_mask: KEPT - 1,
+            concurrent: false,
+            module: module_number as u32 & 0x3fff,
         };
         let number = self.totals.values().map(|t| t.launches).sum();
         self.launched[next as usize] = Some(Launched {
@@ -219,19 +212,12 @@ impl State {
     }
 
     /// Makes the shadow of a device, if there is none yet.
-    pub fn open(&mut self, device: i32, near: Option<u64>) {
+    pub fn open(&mut self, device: i32) {
         if self.shadow.is_some() {
             return;
         }
         let shift = self.shift();
-        let near = near.or_else(|| {
-            // Memory lies close together: a piece of it shows where.
-            let mut address = 0u64;
-            let asked = real!(cuMemAlloc_v2(&mut address => *mut u64, 256 => usize));
-            real!(cuMemFree_v2(address => u64));
-            (asked == 0).then_some(address)
-        });
-        self.shadow = near.and_then(|near| Shadow::new(device, near, shift));
+        self.shadow = Shadow::new(device, shift);
         if self.shadow.is_none() {
             self.doubt("there is no room for shadow memory: nothing was watched".to_owned());
         }
@@ -306,7 +292,7 @@ fn room(wanted: &Wanted, kernel: &Kernel, device: i32, shift: u32) -> (u32, u32)
     if declared + wanted.shared == 0 {
         return (0, wanted.shared);
     }
-    let shadow = Config::shadow_for(end, shift);
+    let shadow = Launch::shadow_for(end, shift);
     let dynamic = wanted.shared.next_multiple_of(16) + shadow;
     if declared + dynamic + 128 > attribute(OPTIN, device) {
         return (0, wanted.shared);

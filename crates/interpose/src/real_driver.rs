@@ -42,8 +42,17 @@ fn load() -> *mut libc::c_void {
     let Some(path) = path().and_then(|p| CString::new(p.as_os_str().as_bytes()).ok()) else {
         return std::ptr::null_mut();
     };
+    // What `racetrap exec` says is for this library. The tests put the simulated driver in the real one's place, which would take it for its own.
+    let told = std::env::var_os(context::options::VARIABLE);
+    // SAFETY: the loader's thread is the only one yet.
+    unsafe { std::env::remove_var(context::options::VARIABLE) };
     // SAFETY: a path that ends in a zero.
-    unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }
+    let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if let Some(told) = told {
+        // SAFETY: as above.
+        unsafe { std::env::set_var(context::options::VARIABLE, told) };
+    }
+    library
 }
 
 /// The library is loaded: the table is filled before any of its names can be called.

@@ -3,13 +3,11 @@
 //! Everything is done on a stream of our own that waits for no other, so that nothing of ours makes the program's streams wait.
 
 use crate::real_driver::real;
-use instrument::layout::{self, PAGE};
+use instrument::layout::{self, Config, PAGE};
 use std::collections::BTreeMap;
 
 type Stream = usize;
 
-/// Bytes of addresses that the table covers: memory of a process lies close together.
-const SPAN: u64 = 2 << 40;
 /// Room for findings.
 pub const FINDINGS: u32 = 1024;
 /// Accesses kept beside records.
@@ -32,15 +30,17 @@ pub struct Shadow {
     /// The device.
     pub device: i32,
     stream: Stream,
-    /// Where the table is, and what it covers.
+    /// Where the table is.
     pub pages: u64,
-    pub lowest: u64,
-    pub sync: u64,
-    pub findings: u64,
-    pub kept: u64,
+    sync: u64,
+    findings: u64,
+    kept: u64,
+    concurrent: u64,
+    /// Address of what launches share.
+    pub config: u64,
     /// Bytes of a record's unit, as a shift.
     pub shift: u32,
-    /// Shadow by page number, and the chunks that it lies in: address and bytes.
+    /// Pages that have a shadow, by their place in the table, and the chunks that it lies in: address and bytes.
     covered: BTreeMap<u64, u64>,
     chunks: Vec<(u64, u64)>,
     /// Memory of the program that got no shadow, in bytes.
@@ -50,8 +50,8 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// For the current device, whose memory lies around an address.
-    pub fn new(device: i32, address: u64, shift: u32) -> Option<Shadow> {
+    /// For the current device.
+    pub fn new(device: i32, shift: u32) -> Option<Shadow> {
         let mut stream: Stream = 0;
         if real!(cuStreamCreate(&mut stream => *mut Stream, NON_BLOCKING => u32)) != 0 {
             return None;
@@ -60,32 +60,47 @@ impl Shadow {
             device,
             stream,
             pages: 0,
-            lowest: (address & !(PAGE - 1)).saturating_sub(SPAN / 2),
             sync: 0,
             findings: 0,
             kept: 0,
+            concurrent: 0,
+            config: 0,
             shift,
             covered: BTreeMap::new(),
             chunks: Vec::new(),
             refused: 0,
             reserved: u64::from(attribute(RESERVED, device)),
         };
-        shadow.lowest &= !(PAGE - 1);
-        shadow.pages = shadow.zeros(SPAN / PAGE * 8)?;
+        shadow.pages = shadow.zeros(layout::PAGES * 8)?;
         shadow.sync = shadow.zeros(layout::SYNC_BYTES * 256)?;
         shadow.findings = shadow.zeros(shadow.findings_bytes())?;
         shadow.kept = shadow.zeros(layout::KEPT_BYTES * u64::from(KEPT))?;
+        shadow.concurrent = shadow.zeros(256 * 32)?;
+        shadow.config = shadow.zeros(layout::CONFIG_BYTES)?;
+        shadow.configure();
         Some(shadow)
+    }
+
+    /// Writes down what launches share.
+    fn configure(&self) {
+        let config = Config {
+            pages: self.pages,
+            sync: self.sync,
+            findings: self.findings,
+            kept: self.kept,
+            concurrent: self.concurrent,
+            finding_count: FINDINGS,
+            kept_mask: KEPT - 1,
+            global_shift: self.shift,
+        };
+        let bytes = config.bytes();
+        real!(cuMemcpyHtoDAsync_v2(self.config => u64, bytes.as_ptr() => *const u8, bytes.len() => usize, self.stream => Stream));
+        self.wait();
     }
 
     /// Bytes of findings and counters.
     pub fn findings_bytes(&self) -> u64 {
         u64::from(FINDINGS) * layout::FINDING_BYTES + layout::COUNTERS * 8
-    }
-
-    /// Bytes of addresses that the table covers.
-    pub fn span(&self) -> u64 {
-        SPAN
     }
 
     /// Memory of so many bytes, all zero.
@@ -109,29 +124,41 @@ impl Shadow {
 
     /// The program has memory there.
     pub fn cover(&mut self, address: u64, bytes: u64) {
-        let inside = address >= self.lowest && address + bytes <= self.lowest + SPAN;
-        if bytes == 0 || !inside {
-            self.refused += bytes;
+        if bytes == 0 {
             return;
         }
-        let page = |address: u64| (address - self.lowest) / PAGE;
-        let (first, last) = (page(address), page(address + bytes - 1));
-        let missing: Vec<u64> = (first..=last)
-            .filter(|page| !self.covered.contains_key(page))
-            .collect();
-        for run in missing.chunk_by(|a, b| a + 1 == *b) {
-            let of_page = (PAGE >> self.shift) * 8;
+        let (first, last) = (address / PAGE, (address + bytes - 1) / PAGE);
+        let mut missing = Vec::new();
+        for page in first..=last {
+            match self.covered.get(&(page % layout::PAGES)) {
+                None => missing.push(page),
+                Some(known) if *known == page => {}
+                // Memory that lies a multiple of 2 TiB away has its place in the table.
+                Some(_) => self.refused += PAGE,
+            }
+        }
+        // Places in the table go on from its end to its beginning.
+        let next = |a: &u64, b: &u64| a + 1 == *b && b % layout::PAGES != 0;
+        for run in missing.chunk_by(next) {
+            let of_page = layout::page_shadow(self.shift);
             let total = of_page * run.len() as u64;
-            let Some(chunk) = self.zeros(total) else {
+            let Some(chunk) = self.zeros(total + layout::HEADERS) else {
                 self.refused += PAGE * run.len() as u64;
                 continue;
             };
-            self.chunks.push((chunk, total));
-            let entries: Vec<u64> = (0..run.len() as u64).map(|i| chunk + i * of_page).collect();
-            let to = self.pages + run[0] * 8;
+            self.chunks.push((chunk, total + layout::HEADERS));
+            let shadow = chunk.next_multiple_of(layout::HEADERS);
+            let shadows = (0..).step_by(of_page as usize).map(|at| shadow + at);
+            let entries: Vec<u64> = run
+                .iter()
+                .zip(shadows)
+                .map(|(page, shadow)| layout::entry(page * PAGE, shadow).1)
+                .collect();
+            let to = self.pages + run[0] % layout::PAGES * 8;
             real!(cuMemcpyHtoDAsync_v2(to => u64, entries.as_ptr() => *const u64, entries.len() * 8 => usize, self.stream => Stream));
             self.wait();
-            self.covered.extend(run.iter().copied().zip(entries));
+            let places = run.iter().map(|page| (page % layout::PAGES, *page));
+            self.covered.extend(places);
         }
     }
 
@@ -142,13 +169,16 @@ impl Shadow {
         }
         real!(cuCtxSynchronize());
         self.shift = shift;
+        self.configure();
         for (chunk, _) in std::mem::take(&mut self.chunks) {
             real!(cuMemFree_v2(chunk => u64));
         }
-        self.clear(self.pages, SPAN / PAGE * 8);
+        self.clear(self.pages, layout::PAGES * 8);
         self.wait();
-        for (page, _) in std::mem::take(&mut self.covered) {
-            self.cover(self.lowest + page * PAGE, PAGE);
+        let mut pages: Vec<u64> = std::mem::take(&mut self.covered).into_values().collect();
+        pages.sort_unstable();
+        for run in pages.chunk_by(|a, b| a + 1 == *b) {
+            self.cover(run[0] * PAGE, run.len() as u64 * PAGE);
         }
     }
 

@@ -134,17 +134,31 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         device.write(address, &vec![0; bytes as usize]).unwrap();
         address
     };
-    let shadow = zeros(page_count * (PAGE >> shift) * 8, "shadow");
-    let pages = zeros(page_count * 8, "pages");
-    let sync = zeros(layout::SYNC_BYTES * job.steps.len() as u64, "sync");
+    let of_page = layout::page_shadow(shift);
+    let shadow = zeros(page_count * of_page + layout::HEADERS, "shadow");
+    let shadow = shadow.next_multiple_of(layout::HEADERS);
+    let pages = zeros(layout::PAGES * 8, "pages");
+    let sync = zeros(layout::SYNC_BYTES * (job.steps.len() as u64 + 1), "sync");
     let kept = zeros(layout::KEPT_BYTES << 12, "kept");
     let result_bytes = u64::from(FINDINGS) * layout::FINDING_BYTES + layout::COUNTERS * 8;
     let findings = zeros(result_bytes, "findings");
+    let concurrent = zeros(32 * (job.steps.len() as u64 + 1), "concurrent");
+    let at = zeros(layout::CONFIG_BYTES, "config");
     for page in 0..page_count {
-        let entry = shadow + page * (PAGE >> shift) * 8;
-        let at = pages + page * 8;
-        device.write(at, &entry.to_le_bytes()).unwrap();
+        let (at, entry) = layout::entry(GLOBAL_BASE + page * PAGE, shadow + page * of_page);
+        device.write(pages + at * 8, &entry.to_le_bytes()).unwrap();
     }
+    let config = Config {
+        pages,
+        sync,
+        findings,
+        kept,
+        concurrent,
+        finding_count: FINDINGS,
+        kept_mask: (1 << 12) - 1,
+        global_shift: shift,
+    };
+    device.write(at, &config.bytes()).unwrap();
     let order = order(job);
     let limits = Limits {
         steps,
@@ -169,7 +183,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         let mut shadow = 0;
         let mut dynamic = launch.shared;
         if used > 0 && instrumented.uses_shared {
-            shadow = Config::shadow_for(used, shared_shift);
+            shadow = layout::Launch::shadow_for(used, shared_shift);
             dynamic = launch.shared.next_multiple_of(16) + shadow;
             // A GPU that has enough, whatever the PTX was compiled for.
             if program.shared_bytes.next_multiple_of(16) + dynamic
@@ -178,34 +192,34 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
                 (shadow, dynamic) = (0, launch.shared);
             }
         }
-        let mut concurrent = [0; 8];
+        let number = index as u32 + 1;
+        let mut others = [0u32; 8];
         for other in 0..job.steps.len() {
             if order.is_concurrent(index, other) {
                 let number = other + 1;
-                concurrent[number >> 5] |= 1 << (number & 31);
+                others[number >> 5] |= 1 << (number & 31);
             }
         }
-        let config = Config {
-            pages,
-            lowest: GLOBAL_BASE,
-            span: page_count * PAGE,
-            sync: sync + layout::SYNC_BYTES * index as u64,
-            findings,
-            finding_count: FINDINGS,
-            launch: index as u32 + 1,
+        let is_concurrent = others != [0; 8];
+        let bytes: Vec<u8> = others.iter().flat_map(|o| o.to_le_bytes()).collect();
+        device
+            .write(concurrent + u64::from(number) * 32, &bytes)
+            .unwrap();
+        let plain = shift == 2 && !is_concurrent;
+        let handed = layout::Launch {
+            config: at,
+            plain_pages: if plain { pages } else { 0 },
+            number,
             dynamic: launch.shared,
             shadow,
-            global_shift: shift,
             shared_shift,
-            module: 0,
             many_blocks: dim(launch.grid).count() > layout::BLOCKS,
-            concurrent,
-            kept,
-            kept_mask: (1 << 12) - 1,
+            concurrent: is_concurrent,
+            module: 0,
         };
         let mut params = memory.params(launch, program);
         let ours = program.params.last().unwrap();
-        params[ours.offset as usize..][..config.bytes().len()].copy_from_slice(&config.bytes());
+        params[ours.offset as usize..][..handed.bytes().len()].copy_from_slice(&handed.bytes());
         let how = Launch {
             grid: dim(launch.grid),
             block: dim(launch.block),

@@ -1,0 +1,37 @@
+//! What entry points are made of.
+//!
+//! `hooks!` defines one or two of the same type, which do the same: those whose names end in `_ptsz` differ in what stream 0 is
+//! ("API synchronization behavior: Per-thread default stream"), and those in `_v2` in nothing that concerns us.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A module, library, kernel or whatever else the driver hands out.
+pub type Handle = usize;
+/// A stream.
+pub type Stream = usize;
+
+/// What is done for the program beside its call never becomes its failure.
+pub fn aside<T>(body: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(body)).ok()
+}
+
+/// An entry point of this name, or two. In the body, `real` is the driver's function of that name.
+macro_rules! hooks {
+    (@one $name:ident ($($arg:ident: $ty:ty),* $(,)?) |$real:ident| $body:block) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
+            let $real = |$($arg: $ty),*| crate::real_driver::real!($name($($arg => $ty),*));
+            // SAFETY: the caller passes what the driver's function of this name wants, and so do we.
+            #[allow(unused_unsafe)]
+            unsafe { $body }
+        }
+    };
+    ($name:ident ($($args:tt)*) |$real:ident| $body:block) => {
+        hooks!(@one $name ($($args)*) |$real| $body);
+    };
+    ($first:ident, $second:ident ($($args:tt)*) |$real:ident| $body:block) => {
+        hooks!(@one $first ($($args)*) |$real| $body);
+        hooks!(@one $second ($($args)*) |$real| $body);
+    };
+}
+pub(super) use hooks;

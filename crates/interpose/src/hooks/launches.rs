@@ -1,0 +1,91 @@
+//! Launches.
+
+use super::entry::{Handle, Stream, aside, hooks};
+use crate::launches::{self, Extended, Wanted, is_captured};
+use std::ffi::{c_uint, c_void};
+
+/// Launches with checks where the kernel has them: `call` gets shared memory, parameters and `extra`.
+pub(super) unsafe fn launch(
+    wanted: &Wanted,
+    call: impl FnOnce(u32, *mut *mut c_void, *mut *mut c_void) -> u32,
+) -> u32 {
+    // SAFETY: the caller's parameters.
+    let extended: Option<Extended> = aside(|| unsafe { launches::extend(wanted) }).flatten();
+    match extended {
+        Some(mut extended) => {
+            let extended = extended.settle();
+            call(extended.shared, extended.params(), extended.extra())
+        }
+        None => call(wanted.shared, wanted.params, wanted.extra),
+    }
+}
+
+hooks! { cuLaunchKernel, cuLaunchKernel_ptsz (function: Handle, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: Stream, params: *mut *mut c_void, extra: *mut *mut c_void) |real| {
+    let wanted = Wanted {
+        function,
+        grid: [gx, gy, gz],
+        block: [bx, by, bz],
+        shared,
+        recorded: is_captured(stream),
+        params,
+        extra,
+    };
+    launch(&wanted, |shared, params, extra| {
+        real(function, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
+    })
+} }
+
+hooks! { cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz (function: Handle, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: Stream, params: *mut *mut c_void) |real| {
+    let wanted = Wanted {
+        function,
+        grid: [gx, gy, gz],
+        block: [bx, by, bz],
+        shared,
+        recorded: is_captured(stream),
+        params,
+        extra: std::ptr::null_mut(),
+    };
+    launch(&wanted, |shared, params, _| {
+        real(function, gx, gy, gz, bx, by, bz, shared, stream, params)
+    })
+} }
+
+hooks! { cuLaunchKernelEx, cuLaunchKernelEx_ptsz (config: *const LaunchConfig, function: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) |real| {
+    let mut own = *config;
+    let wanted = own.wanted(function, params, extra);
+    launch(&wanted, |shared, params, extra| {
+        own.shared = shared;
+        real(&raw const own, function, params, extra)
+    })
+} }
+
+/// `CUlaunchConfig`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct LaunchConfig {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    stream: Stream,
+    attributes: *mut c_void,
+    count: c_uint,
+}
+
+impl LaunchConfig {
+    fn wanted(
+        &self,
+        function: Handle,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> Wanted {
+        Wanted {
+            function,
+            grid: self.grid,
+            block: self.block,
+            shared: self.shared,
+            recorded: is_captured(self.stream),
+            params,
+            extra,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/* A client of the driver: client FILE.ptx KERNEL BLOCKS THREADS [extra | ex] launches a kernel whose parameters are a buffer of 1,024 ints, 0, 1, 2, …,
+ * and their number, and prints their sum, weighted by place, so that other results are another sum.
+ * It asks for all names as runtimes do, by cuGetProcAddress. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned (*Call)();
+static unsigned (*ask)(const char *, void **, int, unsigned long long, unsigned *);
+
+static Call of(const char *name)
+{
+    void *found = 0;
+    unsigned status;
+    if (ask(name, &found, 12000, 0, &status) || !found) {
+        fprintf(stderr, "no %s\n", name);
+        exit(9);
+    }
+    return (Call)found;
+}
+
+#define DO(name, ...)                                          \
+    do {                                                       \
+        unsigned error = of(name)(__VA_ARGS__);                \
+        if (error) {                                           \
+            fprintf(stderr, "%s: error %u\n", name, error);    \
+            exit(9);                                           \
+        }                                                      \
+    } while (0)
+
+struct config { unsigned gx, gy, gz, bx, by, bz, shared; void *stream, *attributes; unsigned count; };
+
+int main(int argc, char **argv)
+{
+    enum { COUNT = 1024 };
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *kernel;
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 9;
+    }
+    ask = (unsigned (*)(const char *, void **, int, unsigned long long, unsigned *))dlsym(library, "cuGetProcAddress_v2");
+    FILE *file = fopen(argv[1], "rb");
+    char *text = calloc(1, 1 << 20);
+    if (!file || !fread(text, 1, (1 << 20) - 1, file))
+        return 9;
+    unsigned blocks = atoi(argv[3]), threads = atoi(argv[4]);
+    const char *how = argc > 5 ? argv[5] : "";
+    DO("cuInit", 0);
+    DO("cuDevicePrimaryCtxRetain", &context, 0);
+    DO("cuCtxSetCurrent", context);
+    DO("cuModuleLoadData", &module, text);
+    DO("cuModuleGetFunction", &kernel, module, argv[2]);
+    unsigned long long at;
+    int numbers[COUNT], count = COUNT;
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = i;
+    DO("cuMemAlloc", &at, sizeof numbers);
+    DO("cuMemcpyHtoD", at, numbers, sizeof numbers);
+    void *params[] = {&at, &count};
+    if (!strcmp(how, "extra")) {
+        struct { unsigned long long at; int count; } all = {at, count};
+        size_t size = sizeof all;
+        void *extra[] = {(void *)1, &all, (void *)2, &size, 0};
+        DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, (void *)0, (void **)0, extra);
+    } else if (!strcmp(how, "ex")) {
+        struct config config = {blocks, 1, 1, threads, 1, 1, 0, 0, 0, 0};
+        DO("cuLaunchKernelEx", &config, kernel, params, (void **)0);
+    } else {
+        DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, (void *)0, params, (void **)0);
+    }
+    DO("cuCtxSynchronize");
+    DO("cuMemcpyDtoH", numbers, at, sizeof numbers);
+    unsigned long long sum = 0;
+    for (int i = 0; i < COUNT; i++)
+        sum += (unsigned long long)numbers[i] * (i + 1);
+    printf("%llu\n", sum);
+    return 0;
+}
