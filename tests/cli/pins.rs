@@ -13,20 +13,24 @@ case " $* " in
 *) build=optimised ;;
 esac
 source=$(sed -n '1s/^#line 1 "\(.*\)"$/\1/p' "$copy")
-exec sed "/\.file/s|\"tests/.*\.cu\"|\"$source\"|" "${0%/bin/nvcc}/$build.ptx" >out.ptx
+exec sed "/\.file/s|\"tests/.*\.cu\"|\"$source\"|" "${0%/bin/nvcc}/lib/$build.ptx" >out.ptx
 "##;
 
 /// A toolkit whose compiler has the two builds of a source, which are pinned in the folder `pinned` beside it.
 pub fn toolkit(source: &Path) -> TempDir {
     let name = source.file_stem().unwrap().to_str().unwrap();
     let folder = tempfile::tempdir().unwrap();
+    // A compiler reads the known parts of its toolkit, which its profile marks as one.
+    for part in ["bin", "lib"] {
+        fs::create_dir(folder.path().join(part)).unwrap();
+    }
+    fs::write(folder.path().join("bin/nvcc.profile"), "").unwrap();
     for build in ["optimised", "unoptimised"] {
         let pin = source.with_file_name(format!("pinned/{name}.{build}.ptx"));
         belongs(&pin, source);
-        fs::copy(&pin, folder.path().join(format!("{build}.ptx"))).unwrap();
+        fs::copy(&pin, folder.path().join(format!("lib/{build}.ptx"))).unwrap();
     }
     let compiler = folder.path().join("bin/nvcc");
-    fs::create_dir(folder.path().join("bin")).unwrap();
     fs::write(&compiler, COMPILER).unwrap();
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
     folder

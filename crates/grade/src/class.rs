@@ -201,7 +201,7 @@ enum Source<'a> {
     /// One thread is grading it. These were handed in meanwhile, and get the same result.
     Running(Vec<&'a Entry>),
     /// What came of it.
-    Done(Result<Graded, String>),
+    Done(Box<Result<Graded, String>>),
 }
 
 /// A class that is being graded.
@@ -244,7 +244,7 @@ impl<'a> Grading<'a> {
             class.graded.push(graded.clone());
             drop(class);
             let mut sources = lock(&self.sources);
-            sources.entry(hash).or_insert(Source::Done(Ok(graded)));
+            sources.entry(hash).or_insert(Source::Done(Box::new(Ok(graded))));
             return vec![entry];
         }
         let mut sources = lock(&self.sources);
@@ -256,7 +256,7 @@ impl<'a> Grading<'a> {
             Some(Source::Done(graded)) => {
                 let graded = graded.clone();
                 drop(sources);
-                self.record(entry, &hash, graded);
+                self.record(entry, &hash, *graded);
                 return vec![entry];
             }
             None => sources.insert(hash.clone(), Source::Running(Vec::new())),
@@ -268,7 +268,7 @@ impl<'a> Grading<'a> {
             Err(_) => Err(BUG.to_owned()),
         };
         lock(&self.class).sources += 1;
-        let done = Source::Done(graded.clone());
+        let done = Source::Done(Box::new(graded.clone()));
         let mut all = vec![entry];
         if let Some(Source::Running(waiting)) = lock(&self.sources).insert(hash.clone(), done) {
             all.extend(waiting);

@@ -138,7 +138,7 @@ impl Shadow {
             }
         }
         // Places in the table go on from its end to its beginning.
-        let next = |a: &u64, b: &u64| a + 1 == *b && b % layout::PAGES != 0;
+        let next = |a: &u64, b: &u64| a + 1 == *b && !b.is_multiple_of(layout::PAGES);
         for run in missing.chunk_by(next) {
             let of_page = layout::page_shadow(self.shift);
             let total = of_page * run.len() as u64;

@@ -213,10 +213,10 @@ impl Nvcc {
         arguments.extend(room.arguments());
         let cache = options.cache.as_deref().map(Cache::at);
         let given = cache.as_ref().and_then(|_| self.given(&room, &arguments));
-        if let (Some(cache), Some(given)) = (&cache, &given) {
-            if let Some(ptx) = cache.get(given) {
-                return Ok(ptx);
-            }
+        if let (Some(cache), Some(given)) = (&cache, &given)
+            && let Some(ptx) = cache.get(given)
+        {
+            return Ok(ptx);
         }
         if given.is_some() || headers.is_some() {
             arguments.extend(["-MD".into(), "-MF".into(), DEPENDENCIES.into()]);

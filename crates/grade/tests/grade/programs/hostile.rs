@@ -152,7 +152,7 @@ pub fn hostile() -> Vec<Labelled> {
         ("write-without-a-type", Refused, racy().replace("static void check", "#define JOIN(a, b) a##b\nJOIN(a, sm)(\".globl write\\nwrite: ret\\n\");\n\nstatic void check")),
         ("includes-itself", Refused, format!("#include __FILE__\n{SOLUTION}")),
         ("includes-the-process", Refused, format!("#include \"/proc/self/environ\"\n{SOLUTION}")),
-        ("stops-itself", Nothing, before(SYSTEM, SOLUTION).replace(end, &format!("    raise(SIGSTOP);\n{end}"))),
+        ("stops-itself", Right, before(SYSTEM, SOLUTION).replace(end, &format!("    raise(SIGSTOP);\n{end}"))),
         ("ignores-signals", Nothing, before(SYSTEM, SOLUTION).replace(end, &format!("    for (int number = 1; number < 65; number++)\n        signal(number, SIG_IGN);\n    for (volatile int go = 1; go;)\n        ;\n{end}"))),
         ("prints-from-the-kernel", Nothing, kernel("    for (int i = 0; i < 6500; i++)\n        printf(\"all work and no play makes a dull grader\\n\");\n    sums[0] = 0;")),
         ("all-device-memory", Nothing, SOLUTION.replace("    int *device_matrix", "    for (void *more; cudaMalloc(&more, 1 << 20) == cudaSuccess;)\n        ;\n    int *device_matrix")),
