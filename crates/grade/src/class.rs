@@ -244,7 +244,9 @@ impl<'a> Grading<'a> {
             class.graded.push(graded.clone());
             drop(class);
             let mut sources = lock(&self.sources);
-            sources.entry(hash).or_insert(Source::Done(Box::new(Ok(graded))));
+            sources
+                .entry(hash)
+                .or_insert(Source::Done(Box::new(Ok(graded))));
             return vec![entry];
         }
         let mut sources = lock(&self.sources);

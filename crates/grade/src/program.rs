@@ -14,7 +14,7 @@
 //!
 //! Which kernels were launched, and on which memory, is told by the library in the program's process, in records that are sealed
 //! ([`context::seal`]): records that are missing or made up are noticed, and a person decides. What the kernels did is not taken from there:
-//! their launches run [again] in this process. Code that finds the seal's key in the memory of its process can so say no more than
+//! their launches run [again](replay) in this process. Code that finds the seal's key in the memory of its process can so say no more than
 //! which of the program's kernels to look at. Blind spot: such code can hide what the host program does wrong with streams, its own
 //! accesses and the API.
 

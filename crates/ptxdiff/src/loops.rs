@@ -1,6 +1,6 @@
 //! Which loop of one side became what on the other.
 //!
-//! Loops are compared by their [`mod@work`], weighted by what it tells; source lines only break ties ([`mod@pairs`]). Loops that have most of
+//! Loops are compared by their [`mod@signature`], weighted by what it tells; source lines only break ties ([`mod@pairs`]). Loops that have most of
 //! their work in common are partners, at best of the same depth, and so are the loops around partners; what is left over on one side belongs
 //! to the loop of the other side that has its work: the remainder of an unrolled loop, the second part of a split one. A loop whose work stands
 //! outside of all loops of the other side was dissolved ([`mod@groups`]). What became of partners, their work tells, and how they count

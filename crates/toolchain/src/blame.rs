@@ -8,7 +8,7 @@
 //! A missing header is the installation's where the toolkit or the C++ standard library has it, or where one of their own headers
 //! includes it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 /// Words of a line that no source deserves.
@@ -189,8 +189,9 @@ const CPLUSPLUS: [&str; 70] = [
 ];
 
 /// Why a failed build says nothing of its source; `None` where the source is to blame. `status` is that of the compiler or of what called
-/// it, `said` all that it wrote.
-pub fn of_the_machine(status: ExitStatus, said: &str) -> Option<String> {
+/// it, `said` all that it wrote. `installed` are the files and folders of the compiler, as [`of_compiler`](super::reach::of_compiler) has
+/// them: whatever else includes a header that is not there is a source.
+pub fn of_the_machine(status: ExitStatus, said: &str, installed: &[PathBuf]) -> Option<String> {
     if let Some(signal) = signal(status) {
         return Some(format!("it was ended by signal {signal}"));
     }
@@ -198,20 +199,21 @@ pub fn of_the_machine(status: ExitStatus, said: &str) -> Option<String> {
     let mut lines = said
         .lines()
         .filter(|line| !line.starts_with(char::is_whitespace));
-    lines.find(|line| is_trouble(line)).map(|line| {
+    lines.find(|line| is_trouble(line, installed)).map(|line| {
         let line = line.chars().filter(|c| !c.is_control()).take(300);
         format!("it said: {}", line.collect::<String>())
     })
 }
 
-fn is_trouble(line: &str) -> bool {
+fn is_trouble(line: &str, installed: &[PathBuf]) -> bool {
     TROUBLE.iter().any(|words| line.contains(words))
         // A shell, of what it started.
         || line.trim_end() == "Killed"
         || is_program_missing(line)
         || header_missing(line).is_some_and(|(by, header)| {
             // A header that an installation's header misses, or the command line.
-            Path::new(by).is_absolute() || by.starts_with('<') || is_installed(header)
+            let by_installed = installed.iter().any(|part| Path::new(by).starts_with(part));
+            by_installed || by.starts_with('<') || is_installed(header)
         })
 }
 
@@ -287,18 +289,18 @@ mod tests {
     use std::os::unix::process::ExitStatusExt as _;
 
     fn failed(said: &str) -> Option<String> {
-        of_the_machine(ExitStatus::from_raw(1 << 8), said)
+        of_the_machine(ExitStatus::from_raw(1 << 8), said, &["/usr/include".into()])
     }
 
     #[test]
     fn signals_are_nobodys_source() {
         for raw in [9, 15, 137 << 8, 143 << 8] {
             assert!(
-                of_the_machine(ExitStatus::from_raw(raw), "").is_some(),
+                of_the_machine(ExitStatus::from_raw(raw), "", &[]).is_some(),
                 "{raw}"
             );
         }
-        assert_eq!(of_the_machine(ExitStatus::from_raw(2 << 8), ""), None);
+        assert_eq!(of_the_machine(ExitStatus::from_raw(2 << 8), "", &[]), None);
     }
 
     #[test]
@@ -327,6 +329,8 @@ mod tests {
             "a.cu:1:10: fatal error: cuda_runtim.h: No such file or directory",
             "a.cu:1:10: fatal error: helper.h: No such file or directory",
             "a.cu:1:10: fatal error: /course/solution/scan.cu: Permission denied",
+            "/tmp/scratch/a.cu:1:10: fatal error: /course/solution/scan.cu: Permission denied",
+            "/tmp/scratch/helper.cuh:1:10: fatal error: further.cuh: No such file or directory",
             "a.cu(9): error: identifier \"x\" is undefined\n      printf(\"out of memory\", x);",
             "a.cu:9:1: error: no\n    9 | puts(\"std::bad_alloc\");",
             "make: *** No rule to make target 'scan.c'.  Stop.",

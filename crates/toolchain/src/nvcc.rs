@@ -247,7 +247,8 @@ impl Nvcc {
             }
             let mut messages = String::from_utf8_lossy(&stderr).into_owned();
             messages.push_str(&String::from_utf8_lossy(&stdout));
-            if let Some(why) = blame::of_the_machine(status, &messages) {
+            let installed = reach::of_compiler(&self.program.path);
+            if let Some(why) = blame::of_the_machine(status, &messages, &installed) {
                 return Err(CompileError::Broken {
                     file: file.to_path_buf(),
                     why: room.renamed(&why),

@@ -9,7 +9,7 @@
 //! A stranger's own program gets less ([`Alone`]): it is started with no shell and no environment but what it is given, makes no file,
 //! and may call of the system only what one process needs that starts no other ([`seccomp`](super::seccomp)).
 //!
-//! What a program holds is looked at while it runs ([`held`](super::held)): of a stranger's process all memory, of others what their
+//! What a program holds is looked at while it runs ([`held`]): of a stranger's process all memory, of others what their
 //! processes have in use together, how many they are, and what they have written.
 
 use super::held;

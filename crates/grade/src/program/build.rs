@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolchain::CompileError;
 use toolchain::blame;
+use toolchain::reach;
 use toolchain::sandbox::{Confined, Job, Sandbox};
 use toolchain::scratch::Scratch;
 use toolchain::seccomp::Calls;
@@ -170,7 +171,8 @@ impl Compiler {
         };
         let mut said = String::from_utf8_lossy(&ended.stderr).into_owned();
         said += &String::from_utf8_lossy(&ended.stdout);
-        let machine = blame::of_the_machine(status, &said);
+        let installed = reach::of_compiler(&nvcc.program.path);
+        let machine = blame::of_the_machine(status, &said, &installed);
         let said = words(&said, &sources, nvcc);
         if !status.success() {
             if let Some(why) = machine {
