@@ -22,8 +22,8 @@ step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
 ulimit -c 0
 step 'tests' cargo nextest run --locked --profile long --features device,grade --test-threads $(($(nproc) + 1))
-# Every launch of these on the plain engine, too.
-step 'both engines' ci/engines.sh
+# Launches of these on the plain engine, too, up to this many warp-instructions.
+step 'both engines' env RACETRAP_ENGINES=200000 ci/engines.sh
 # The same cases each time, and four times as many as in ci/test.sh.
 step 'random cases' env RACETRAP_RANDOM=4 PROPTEST_RNG_SEED=1 cargo nextest run --locked --profile random --features device,grade --status-level fail
 step 'what is published' ci/packages.sh
