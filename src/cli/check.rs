@@ -185,7 +185,7 @@ pub struct KernelArgs {
         help_heading = "Schedules"
     )]
     pub(super) seed: u64,
-    /// Try only one schedule: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER, replay:TRACE
+    /// Try only one schedule: lockstep, lane-by-lane, in-step, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER, replay:TRACE
     #[arg(long, value_name = "SPEC", help_heading = "Schedules")]
     pub(super) schedule: Option<ScheduleSpec>,
     /// Maximum number of warp-instructions of a launch

@@ -125,7 +125,7 @@ pub struct RunArgs {
     /// Number of runs of each case [default: as stated in the case]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
-    /// Run under one schedule only: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER
+    /// Run under one schedule only: lockstep, lane-by-lane, in-step, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER
     #[arg(long, value_name = "SPEC")]
     schedule: Option<ScheduleSpec>,
 }

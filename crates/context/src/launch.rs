@@ -270,7 +270,10 @@ impl Context {
         let Prepared {
             how, limits, jobs, ..
         } = launch;
-        let schedule = ScheduleSpec::Lockstep;
+        let schedule = match self.options.in_step {
+            true => ScheduleSpec::InStep,
+            false => ScheduleSpec::Lockstep,
+        };
         if launch.watched {
             let detectors = &mut self.launches.detectors;
             return detectors.launch_or_wait(device, program, how, &schedule, limits, *jobs);

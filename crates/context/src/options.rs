@@ -46,6 +46,9 @@ pub struct Options {
     /// Whether kernels run on the [plain engine](simt::Engine::Plain).
     #[serde(default)]
     pub plain: bool,
+    /// Whether all warps of a block advance together ([`ScheduleSpec::InStep`](simt::ScheduleSpec::InStep)), instead of one after the other.
+    #[serde(default)]
+    pub in_step: bool,
     /// Whether somebody is shown [what runs](crate::pulse).
     #[serde(default)]
     pub pulse: bool,
@@ -149,6 +152,7 @@ impl Default for Options {
             host: true,
             jobs: 1,
             plain: false,
+            in_step: false,
             pulse: false,
             counts: false,
             traces: false,

@@ -1,6 +1,6 @@
 //! Runs a submission on all inputs, and keeps what a score needs.
 
-use crate::assignment::{Metric, Optimisation};
+use crate::assignment::{Kind, Metric, Optimisation};
 use crate::build::{Compiled, file_name};
 use crate::causes::Causes;
 use crate::compare::{Left, compare};
@@ -11,7 +11,7 @@ use crate::result::{Cause, DrawResult, InputResult, Outcome, Refused, Smallest};
 use crate::run::{Ran, Run, RunError};
 use crate::shrink::{Budget, smallest};
 use report::Diagnostic;
-use simt::Stop;
+use simt::{ScheduleSpec, Stop};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -136,6 +136,7 @@ impl Watching<'_> {
                 ptx: self.compiled.ptx(*build),
                 steps,
                 schedules: self.course.assignment.schedules.clamp(1, 1000),
+                only: None,
                 until: self.until,
                 trace: true,
             };
@@ -156,6 +157,9 @@ impl Watching<'_> {
             // The first build is the one whose results and counts are judged.
             if number == 0 {
                 result.outcome = self.outcome(index, &ran, own_fault);
+                if races(&ran.checked.check.diagnostics) {
+                    result.outcome = self.in_step(index, &run, own_fault, result.outcome);
+                }
                 result.promise = ran.checked.check.summary.clone();
                 if self.course.assignment.counts() && ran.ended_badly().is_none() {
                     result.counts = run.counts(&ran).unwrap_or_default();
@@ -229,8 +233,24 @@ impl Watching<'_> {
             };
         }
         match self.depends(ran) {
-            Some(what) => wrong(what),
+            Some(what) => Outcome::ScheduleDependent {
+                what,
+                differences: Vec::new(),
+            },
             None => Outcome::Right,
+        }
+    }
+
+    /// What came of a run that has races, joined with what comes of it where all warps advance together.
+    fn in_step(&self, index: usize, run: &Run<'_>, own_fault: bool, first: Outcome) -> Outcome {
+        let ran = Run {
+            only: Some(ScheduleSpec::InStep),
+            trace: false,
+            ..run.clone()
+        };
+        match ran.check() {
+            Ok(ran) => first.or_in_step(self.outcome(index, &ran, own_fault)),
+            Err(_) => first,
         }
     }
 
@@ -292,6 +312,7 @@ impl Watching<'_> {
             ptx: self.compiled.ptx(Optimisation::Optimised),
             steps,
             schedules: SMALLER_SCHEDULES.min(assignment.schedules),
+            only: None,
             until: self.until,
             trace: false,
         };
@@ -320,6 +341,12 @@ impl Watching<'_> {
         }
         Some(with_files(&self.course.assignment, drawn, &command))
     }
+}
+
+/// Whether there is a race among the findings: then results may depend on the order of threads.
+pub(crate) fn races(findings: &[Diagnostic]) -> bool {
+    let races = Kind::Races.rules();
+    findings.iter().any(|finding| races.contains(&finding.rule))
 }
 
 /// Why not all findings of a run are known.

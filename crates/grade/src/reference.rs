@@ -129,6 +129,7 @@ impl Course {
         let until = Instant::now() + Duration::from_secs(600);
         for (index, drawn) in self.drawn.iter().enumerate() {
             let run = Run {
+                only: None,
                 course: self,
                 drawn,
                 ptx: compiled.ptx(Optimisation::Optimised),
@@ -185,6 +186,7 @@ impl Course {
         };
         for (index, drawn) in self.drawn.iter().enumerate() {
             let run = program::Run {
+                in_step: false,
                 assignment: &self.assignment,
                 drawn,
                 built: &built,

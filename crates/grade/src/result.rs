@@ -137,6 +137,9 @@ pub enum Loss {
         input: String,
         /// How many of its draws are wrong.
         wrong: usize,
+        /// How many are right under one schedule, and wrong under another.
+        #[serde(default)]
+        dependent: usize,
     },
     /// A count is over its limit.
     Count {
@@ -271,10 +274,17 @@ pub struct InputResult {
 }
 
 impl InputResult {
-    /// How many of its draws have wrong results.
+    /// How many of its draws have wrong results, whatever the schedule.
     pub fn wrong(&self) -> usize {
         let wrong = |draw: &&DrawResult| matches!(draw.outcome, Outcome::Wrong { .. });
         self.draws.iter().filter(wrong).count()
+    }
+
+    /// How many of its draws have results that are right under one schedule and wrong under another.
+    pub fn dependent(&self) -> usize {
+        let dependent =
+            |draw: &&DrawResult| matches!(draw.outcome, Outcome::ScheduleDependent { .. });
+        self.draws.iter().filter(dependent).count()
     }
 }
 
@@ -310,11 +320,45 @@ pub enum Outcome {
         /// How many elements are wrong.
         elements: u64,
     },
+    /// They are under one schedule, and not under another: something between threads has no order.
+    ScheduleDependent {
+        /// In a sentence.
+        what: String,
+        /// The first differences.
+        differences: Vec<Difference>,
+    },
     /// It could not be told.
     Undecided {
         /// Why.
         why: String,
     },
+}
+
+impl Outcome {
+    /// Joins what came of a run with what came of another one under the schedule in which all warps advance together.
+    pub fn or_in_step(self, in_step: Outcome) -> Outcome {
+        match (self, in_step) {
+            (
+                Outcome::Wrong {
+                    what, differences, ..
+                },
+                Outcome::Right,
+            ) => Outcome::ScheduleDependent {
+                what: format!("{what}; all are right where all warps advance together"),
+                differences,
+            },
+            (
+                Outcome::Right,
+                Outcome::Wrong {
+                    what, differences, ..
+                },
+            ) => Outcome::ScheduleDependent {
+                what: format!("where all warps advance together, {what}"),
+                differences,
+            },
+            (first, _) => first,
+        }
+    }
 }
 
 /// An element that is not as expected.

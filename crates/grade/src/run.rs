@@ -9,7 +9,7 @@ use check::{Budgets, Checked, ErrorKind, Prepared, Request, Schedules, Source, U
 use detect::counts::Counts;
 use detect::rules::Rule;
 use report::Sources;
-use simt::Stop;
+use simt::{ScheduleSpec, Stop};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -27,6 +27,8 @@ pub struct Run<'a> {
     pub steps: u64,
     /// How many schedules are tried, at most.
     pub schedules: u32,
+    /// The one that is tried instead.
+    pub only: Option<ScheduleSpec>,
     /// When the time is up.
     pub until: Instant,
     /// Whether findings get a trace.
@@ -107,7 +109,10 @@ impl Run<'_> {
             launch: self.drawn.launch,
             cooperative: kernel.is_some_and(|kernel| kernel.cooperative),
             arguments: self.drawn.arguments.clone(),
-            schedules: Schedules::UpTo(self.schedules),
+            schedules: match &self.only {
+                Some(one) => Schedules::Only(one.clone()),
+                None => Schedules::UpTo(self.schedules),
+            },
             inputs: 1,
             trace: self.trace,
             seed: self.drawn.seed,

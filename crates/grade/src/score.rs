@@ -2,11 +2,16 @@
 //!
 //! Whatever is judged, three things hold. A part that could not be decided has no points yet, neither all nor none. A part whose
 //! requirements are not met earns nothing, so that a kernel that does nothing is not paid for having no races. And a root cause costs
-//! once, however many threads, inputs and schedules show it.
+//! once, however many threads, inputs and schedules show it. What was shown in spite of a race is paid: results that are right in one
+//! order of threads earn half, and parts that require others are judged.
 
 use crate::assignment::{Assignment, Credit, Kind, Limit, Part};
 use crate::observe::{Observed, ratio, worst};
 use crate::result::{Loss, Outcome, PartResult, Refused, Review, State, round};
+
+/// The share of an input's points that results earn which are right under one schedule and wrong under another. What computes them is
+/// there, and something that orders threads is not: that is what the other half is lost for, and the points of the race.
+const SCHEDULE_DEPENDENT: f64 = 0.5;
 
 /// What is judged.
 #[derive(Clone, Copy, Debug)]
@@ -143,18 +148,22 @@ fn output(part: &Part, observed: &Observed) -> PartResult {
         .iter()
         .filter(|i| wanted(part, &i.id))
         .collect();
-    let (mut share, mut losses, mut open) = (0.0, Vec::new(), false);
+    let (mut share, mut least, mut losses, mut open) = (0.0, 1.0_f64, Vec::new(), false);
     for input in &inputs {
-        let right = input
-            .draws
-            .iter()
-            .filter(|d| d.outcome == Outcome::Right)
-            .count();
-        share += right as f64 / input.draws.len().max(1) as f64;
-        if input.wrong() > 0 {
+        let earned = input.draws.iter().map(|draw| match draw.outcome {
+            Outcome::Right => 1.0,
+            Outcome::ScheduleDependent { .. } => SCHEDULE_DEPENDENT,
+            Outcome::Wrong { .. } => 0.0,
+            Outcome::Undecided { .. } => 0.0,
+        });
+        share += earned.sum::<f64>() / input.draws.len().max(1) as f64;
+        let (wrong, dependent) = (input.wrong(), input.dependent());
+        if wrong + dependent > 0 {
+            least = least.min(if wrong > 0 { 0.0 } else { SCHEDULE_DEPENDENT });
             losses.push(Loss::Input {
                 input: input.id.clone(),
-                wrong: input.wrong(),
+                wrong,
+                dependent,
             });
         }
         let undecided = input.draws.iter().find_map(|d| match &d.outcome {
@@ -170,12 +179,11 @@ fn output(part: &Part, observed: &Observed) -> PartResult {
         }
     }
     let credit = part.credit.unwrap_or_default();
-    let wrong = losses.iter().any(|l| matches!(l, Loss::Input { .. }));
     let earned = match credit {
         // One wrong input decides, whatever the others are.
-        Credit::All if wrong => Some(0.0),
+        Credit::All if least == 0.0 => Some(0.0),
         _ if open => None,
-        Credit::All => Some(part.points),
+        Credit::All => Some(part.points * least),
         Credit::PerInput => Some(part.points * share / inputs.len().max(1) as f64),
     };
     result(part, earned, losses)

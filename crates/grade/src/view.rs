@@ -223,24 +223,31 @@ impl Seer<'_> {
 
     fn wrong(&self, input: &InputResult) -> Option<String> {
         if !input.visible {
-            return (self.detail(false) > Detail::Verdict)
-                .then(|| "On a hidden input the results are wrong.".to_owned());
+            let what = match input.wrong() {
+                0 => "On a hidden input the results depend on the order of threads.",
+                _ => "On a hidden input the results are wrong.",
+            };
+            return (self.detail(false) > Detail::Verdict).then(|| what.to_owned());
         }
         let detail = self.detail(true);
         let mut text = format!("On input \"{}\"", input.id);
         if detail == Detail::Verdict {
-            return Some(text + " the results are wrong.");
+            let what = match input.wrong() {
+                0 => " the results depend on the order of threads.",
+                _ => " the results are wrong.",
+            };
+            return Some(text + what);
         }
-        let draw = input
-            .draws
-            .iter()
-            .find(|d| matches!(d.outcome, Outcome::Wrong { .. }))?;
-        let Outcome::Wrong {
-            what, differences, ..
-        } = &draw.outcome
-        else {
-            return None;
-        };
+        // What is wrong under every schedule is told before what is so under some.
+        let mut draws: Vec<_> = input.draws.iter().collect();
+        draws.sort_by_key(|d| !matches!(d.outcome, Outcome::Wrong { .. }));
+        let (draw, what, differences) = draws.into_iter().find_map(|draw| match &draw.outcome {
+            Outcome::Wrong {
+                what, differences, ..
+            }
+            | Outcome::ScheduleDependent { what, differences } => Some((draw, what, differences)),
+            Outcome::Right | Outcome::Undecided { .. } => None,
+        })?;
         let sizes: Vec<String> = draw
             .sizes
             .iter()

@@ -8,6 +8,7 @@
 //!
 //! The others decide at every memory and synchronisation operation:
 //!
+//! * `in-step` — the warp of a block that is furthest behind in the program, so that all advance together;
 //! * `random:SEED` — any warp, any part of a warp;
 //! * `pct:SEED:DEPTH` — strict priorities with DEPTH changes (Burckhardt et al., "A Randomized
 //!   Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010);
@@ -20,6 +21,7 @@
 //!
 //! A run is determined by the program, its input and its schedule.
 
+mod in_step;
 mod pct;
 mod random;
 mod ready;
@@ -45,6 +47,8 @@ pub struct Runnable {
     pub warp: WarpId,
     /// Its lanes.
     pub lanes: Mask,
+    /// Its next instruction.
+    pub pc: u32,
 }
 
 /// A decision: which of the runnables runs, which of its lanes, for how many memory and
@@ -102,6 +106,8 @@ pub enum ScheduleSpec {
     Lockstep,
     /// Each lane as far as it can.
     LaneByLane,
+    /// All warps of a block together: the one furthest behind runs.
+    InStep,
     /// Random choices.
     Random {
         /// Seed of the choices.
@@ -152,6 +158,7 @@ impl ScheduleSpec {
             ScheduleSpec::Lockstep
             | ScheduleSpec::LaneByLane
             | ScheduleSpec::Weak { seed: None } => None,
+            ScheduleSpec::InStep => Some(Box::new(in_step::InStep::default())),
             ScheduleSpec::Random { seed } => Some(Box::new(random::Random::new(*seed, false))),
             ScheduleSpec::Weak { seed: Some(seed) } => {
                 Some(Box::new(random::Random::new(*seed, true)))
@@ -198,6 +205,7 @@ impl fmt::Display for ScheduleSpec {
         match self {
             ScheduleSpec::Lockstep => f.write_str("lockstep"),
             ScheduleSpec::LaneByLane => f.write_str("lane-by-lane"),
+            ScheduleSpec::InStep => f.write_str("in-step"),
             ScheduleSpec::Random { seed } => write!(f, "random:{seed}"),
             ScheduleSpec::Pct { seed, depth } => write!(f, "pct:{seed}:{depth}"),
             ScheduleSpec::Weak { seed: None } => f.write_str("weak"),
@@ -211,7 +219,7 @@ impl fmt::Display for ScheduleSpec {
 /// A schedule's name that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER or replay:TRACE"
+    "`{0}` is no schedule: use lockstep, lane-by-lane, in-step, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER or replay:TRACE"
 )]
 pub struct BadSchedule(pub String);
 
@@ -230,6 +238,7 @@ impl FromStr for ScheduleSpec {
         Ok(match (name, rest) {
             ("lockstep", None) => ScheduleSpec::Lockstep,
             ("lane-by-lane", None) => ScheduleSpec::LaneByLane,
+            ("in-step", None) => ScheduleSpec::InStep,
             ("random", None) => ScheduleSpec::Random { seed: 0 },
             ("random", Some(seed)) => ScheduleSpec::Random {
                 seed: number(seed)?,
@@ -266,6 +275,7 @@ mod tests {
         for text in [
             "lockstep",
             "lane-by-lane",
+            "in-step",
             "random:7",
             "pct:7:3",
             "weak",

@@ -15,7 +15,7 @@ const SETUP: &str = "\
 # Gradescope runs this once. The compiler needs the host's C++ compiler; it is in the default image, or installed here.
 set -e
 cd /autograder/source
-chmod 755 racetrap
+chmod 755 racetrap cuda/bin/[a-z]* cuda/nvvm/bin/*
 # Students' code is not to read the assignment: its hidden inputs, its reference.
 chmod -R go= /autograder/source/assignment
 if ! command -v g++ >/dev/null; then
@@ -35,17 +35,10 @@ mkdir -p /autograder/results
 exit 0
 ";
 
-/// Programs that compiling takes, of those in the toolkit's `bin`.
-const PROGRAMS: [&str; 8] = [
-    "nvcc",
-    "nvcc.profile",
-    "cudafe++",
-    "ptxas",
-    "fatbinary",
-    "bin2c",
-    "nvlink",
-    "crt",
-];
+/// What compiling a kernel to PTX takes, of the toolkit's `bin`.
+const FOR_PTX: [&str; 4] = ["nvcc", "nvcc.profile", "cudafe++", "crt"];
+/// What making a whole program takes besides.
+const FOR_PROGRAMS: [&str; 4] = ["ptxas", "fatbinary", "bin2c", "nvlink"];
 /// How much is compressed: half the time of 6, and the compiler gets 2 % larger.
 const LEVEL: i64 = 4;
 /// Libraries that linking takes.
@@ -110,10 +103,13 @@ impl<W: Write + io::Seek> Packing<W> {
         }
         self.copy("racetrap", &std::env::current_exe()?, 0o755)?;
         self.folder(&course.folder, "assignment", 0, &|_| true)?;
+        let whole = course.assignment.build.kind != BuildKind::Kernel;
+        let beside = FOR_PROGRAMS.iter().filter(|_| whole);
+        let programs: Vec<&&str> = FOR_PTX.iter().chain(beside).collect();
         let program = |path: &Path| {
             let inside = path.strip_prefix(toolkit.join("bin")).unwrap_or(path);
             let first = inside.components().next();
-            first.is_some_and(|c| PROGRAMS.iter().any(|p| c.as_os_str() == *p))
+            first.is_some_and(|c| programs.iter().any(|p| c.as_os_str() == **p))
         };
         self.folder(&toolkit.join("bin"), "cuda/bin", 0, &program)?;
         self.folder(&toolkit.join("nvvm"), "cuda/nvvm", 0, &|_| true)?;
@@ -125,7 +121,7 @@ impl<W: Write + io::Seek> Packing<W> {
         };
         // Where the compiler looks for headers in toolkits that NVIDIA's installer wrote.
         self.folder(&toolkit.join("targets"), "cuda/targets", 0, &library)?;
-        if course.assignment.build.kind != BuildKind::Kernel {
+        if whole {
             for part in ["lib", "lib64"] {
                 self.folder(&toolkit.join(part), &format!("cuda/{part}"), 0, &library)?;
             }

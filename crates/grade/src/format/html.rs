@@ -256,7 +256,14 @@ fn part_row(part: &PartResult, graded: &Graded) -> Markup {
                 false => rule.to_owned(),
             }
         }
-        Loss::Input { input, wrong } => format!("input {input}: {wrong} wrong"),
+        Loss::Input {
+            input,
+            wrong,
+            dependent,
+        } => match dependent {
+            0 => format!("input {input}: {wrong} wrong"),
+            _ => format!("input {input}: {wrong} wrong, {dependent} that depend on the schedule"),
+        },
         Loss::Count {
             metric,
             input,
@@ -396,8 +403,8 @@ fn draw_lines(draw: &DrawResult) -> Markup {
         @match &draw.outcome {
             Outcome::Right => { p { span.badge.good { "right" } " " (draw.promise) } },
             Outcome::Undecided { why } => { p { span.badge.note { "undecided" } " " (why) } },
-            Outcome::Wrong { what, differences, .. } => {
-                p { span.badge.bad { "wrong" } " " (what) }
+            Outcome::Wrong { what, differences, .. } | Outcome::ScheduleDependent { what, differences } => {
+                p { span.badge.bad { (if matches!(draw.outcome, Outcome::Wrong { .. }) { "wrong" } else { "depends on the schedule" }) } " " (what) }
                 @if !differences.is_empty() { table.steps {
                     tr { th { "element" } th { "is" } th { "expected" } }
                     @for d in differences { tr { td { (d.place) } td { (d.found.as_deref().unwrap_or("never written")) } td { (d.expected) } } }

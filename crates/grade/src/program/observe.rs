@@ -9,7 +9,7 @@ use crate::causes::Causes;
 use crate::course::{Course, steps};
 use crate::input::Drawn;
 use crate::input_files::run_command;
-use crate::observe::{NOT_RUN, Observed, SHRUNK, nothing_yet};
+use crate::observe::{NOT_RUN, Observed, SHRUNK, nothing_yet, races};
 use crate::result::{DrawResult, Outcome, Smallest};
 use crate::shrink::{Budget, smallest};
 use report::Diagnostic;
@@ -85,6 +85,7 @@ impl Watching<'_> {
             built: self.built,
             steps,
             schedules: course.assignment.schedules.clamp(1, 1000),
+            in_step: false,
             pictures: true,
             until: self.until,
         };
@@ -94,7 +95,13 @@ impl Watching<'_> {
             Some(why) if ran.broken.is_some() || ran.partial.is_some() || !ends_badly(&ran.end) => {
                 Outcome::Undecided { why: why.clone() }
             }
-            _ => outcome(course, index, &ran, own_fault),
+            _ => {
+                let first = outcome(course, index, &ran, own_fault);
+                match races(&ran.collected.of_stranger()) {
+                    true => in_step(course, index, &run, own_fault, first)?,
+                    false => first,
+                }
+            }
         };
         self.undecided.extend(why.map(|why| (id.clone(), why)));
         for diagnostic in ran.collected.of_stranger() {
@@ -155,6 +162,7 @@ impl Watching<'_> {
             built: self.built,
             steps,
             schedules: 1,
+            in_step: false,
             pictures: false,
             until: until.min(Instant::now() + SMALLER_RUN),
         };
@@ -163,6 +171,27 @@ impl Watching<'_> {
             _ => (Vec::new(), 0),
         }
     }
+}
+
+/// What came of a run that has races, joined with what comes of it where all warps advance together.
+fn in_step(
+    course: &Course,
+    index: usize,
+    run: &Run<'_>,
+    own_fault: bool,
+    first: Outcome,
+) -> Result<Outcome, BuildError> {
+    let ran = Run {
+        in_step: true,
+        schedules: 1,
+        pictures: false,
+        ..run.clone()
+    };
+    let ran = ran.run()?;
+    Ok(match open(&ran, own_fault) {
+        Some(_) => first,
+        None => first.or_in_step(outcome(course, index, &ran, own_fault)),
+    })
 }
 
 /// Whether the way in which a program ended makes its results wrong by itself. Signals that others send say nothing of it.

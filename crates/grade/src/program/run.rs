@@ -48,6 +48,8 @@ pub struct Run<'a> {
     pub steps: u64,
     /// Schedules of a launch, at most.
     pub schedules: u32,
+    /// Whether all warps of a launch advance together, instead of one after the other.
+    pub in_step: bool,
     /// Whether to draw what happened around findings.
     pub pictures: bool,
     /// When the time is up.
@@ -284,6 +286,7 @@ impl Run<'_> {
             tape: true,
             // Others are tried when it is run again.
             schedules: 1,
+            in_step: self.in_step,
             traces: self.pictures,
             leave_out: self.built.leave_out.clone(),
             instead: self.built.instead.clone(),

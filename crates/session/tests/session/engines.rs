@@ -44,9 +44,10 @@ use session::{Options, Outcome, Session};
 use simt::{Device, Dim3, Engine, Launch, Limits, Program, ScheduleSpec};
 
 /// Schedules that are compared, besides lockstep on several cores.
-const SCHEDULES: [&str; 6] = [
+const SCHEDULES: [&str; 7] = [
     "lockstep",
     "lane-by-lane",
+    "in-step",
     "random:1",
     "pct:2:3",
     "weak",

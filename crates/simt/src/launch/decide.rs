@@ -152,6 +152,7 @@ impl Listing {
                         block: block.id,
                         warp: warp.id,
                         lanes: split.mask,
+                        pc: split.pc,
                     });
                 }
             }

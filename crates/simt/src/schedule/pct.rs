@@ -79,7 +79,8 @@ impl Pct {
 impl Schedule for Pct {
     fn changed(&mut self, before: &[Runnable], after: &[Runnable]) {
         let ends = |n: usize| (&before[n..], &after[n..]);
-        let alike = before.iter().zip(after).take_while(|(a, b)| a == b);
+        let same = |(a, b): &(&Runnable, &Runnable)| part(a) == part(b);
+        let alike = before.iter().zip(after).take_while(same);
         let (before, after) = ends(alike.count());
         for r in before {
             let part = part(r);

@@ -69,6 +69,11 @@ impl Ready {
         Some(self.before(block.0 as usize) + entry.runnable.iter().position(fits)?)
     }
 
+    /// The number of the first runnable of the blocks behind one.
+    pub fn behind(&self, block: BlockId) -> usize {
+        self.before((block.0 as usize + 1).min(self.blocks.len()))
+    }
+
     /// Replaces what can run of a block: each with its split. What was there before is in `runnable` afterwards.
     pub fn update(&mut self, block: BlockId, runnable: &mut Vec<Runnable>, splits: &mut Vec<u32>) {
         let at = block.0 as usize;
@@ -150,6 +155,7 @@ mod tests {
                 block: BlockId(block),
                 warp: WarpId(warp),
                 lanes: 1 << (step % 32),
+                pc: 0,
             };
             let list: Vec<Runnable> = (0..count).map(one).collect();
             let mut splits = vec![7; list.len()];

@@ -4,9 +4,10 @@ use ptx::parser::parse;
 use simt::*;
 
 /// The schedules of each kind that do not replay another one.
-pub const SCHEDULES: [&str; 5] = [
+pub const SCHEDULES: [&str; 6] = [
     "lockstep",
     "lane-by-lane",
+    "in-step",
     "random:1",
     "random:2",
     "pct:3:3",
