@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 pub struct Feedback {
     /// Of findings that a visible input shows.
     pub visible: Disclosure,
-    /// Of findings that only hidden inputs show. No sizes, values or threads are told of these.
+    /// Of findings that only hidden inputs show. No sizes, values or threads are told of these. Points are told whatever this says, and a
+    /// student who hands in often learns from each whether a hidden input is of the kind that the last change concerns (above some size, say):
+    /// limit how often a student may hand in, or set the part's `visibility` to `after_due_date`, which tells nothing before.
     pub hidden: Disclosure,
     /// What help says.
     pub hints: Hints,
@@ -52,13 +54,13 @@ pub struct Disclosure {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Detail {
-    /// That points are lost.
+    /// That points are lost, and how many. Of a hidden input this tells one bit each time: whether some hidden input fails.
     Verdict,
-    /// The rule that is broken.
+    /// Besides, the rule that is broken: whether what fails is a race, a barrier, an access outside of a buffer.
     Rule,
-    /// Both lines, and a hint.
+    /// Besides, both lines, and a hint. Of hidden inputs this tells which part of the code they reach.
     Lines,
-    /// Which threads did what in which order, and the command that repeats it.
+    /// Besides, which threads did what in which order, and the command that repeats it, with sizes and seed; of visible inputs alone.
     Schedule,
 }
 
