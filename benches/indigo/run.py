@@ -81,8 +81,10 @@ def write_inputs(path, folder):
 
 
 def compile_kernel(nvcc, include, source, folder):
-    """The kernel's PTX."""
+    """The kernel's PTX, which may be there already."""
     ptx = folder / (source.stem + ".ptx")
+    if ptx.exists():
+        return ptx
     command = [nvcc, "-ptx", "-arch=sm_90", "-lineinfo", f"-I{include}", "-o", str(ptx), str(source)]
     subprocess.run(command, check=True, capture_output=True)
     return ptx
@@ -103,9 +105,9 @@ def judge(racetrap, ptx, arguments):
     return (rules, None) if rules & RACES else (None, check["summary"])
 
 
-def judge_on_gpu(racetrap, ptx, arguments):
+def judge_on_gpu(racetrap, ptx, arguments, scratch):
     """The same on the machine's GPU."""
-    report = ptx.with_suffix(".json")
+    report = scratch / (ptx.stem + ".json")
     launch = [sys.executable, str(HERE / "benches/indigo/launch.py"), str(ptx), str(BLOCKS), str(THREADS), *arguments]
     options = ["--on", "gpu", "--format", "json", "--report", str(report), "--timeout", "60"]
     ran = subprocess.run([racetrap, "exec", *options, "--", *launch], capture_output=True, text=True)
@@ -114,7 +116,7 @@ def judge_on_gpu(racetrap, ptx, arguments):
     except (OSError, ValueError, KeyError, IndexError):
         return None, (ran.stderr or ran.stdout).strip()[:300]
     rules = {finding["rule"] for finding in check["findings"]}
-    watched = sum(kernel.get("watched", 0) for kernel in check.get("kernels", []))
+    watched = "watched" in check["summary"] and "none" not in check["summary"]
     if ran.returncode not in (0, 1, 3) or not (rules & RACES or watched):
         return None, f"status {ran.returncode}: {check['summary']}"
     return rules, None
@@ -128,8 +130,10 @@ def main():
     parser.add_argument("--only", default="", help="kernels whose file names contain this")
     parser.add_argument("--on", choices=["simulator", "gpu"], default="simulator")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--ptx", type=pathlib.Path, help="keep the compiled kernels here, and use those that are here")
+    parser.add_argument("--compile", action="store_true", help="compile alone, for a machine that has a GPU and no nvcc")
     args = parser.parse_args()
-    nvcc = find_nvcc() or sys.exit("no nvcc: set CUDA_PATH or run ci/cuda-toolkit.sh")
+    nvcc = find_nvcc() or "nvcc"
     indigo = args.artifact / "indigo"
     sources = sorted((indigo / "indigo_sources").rglob("*.cu"))
     sources = [s for s in sources if args.only in s.name]
@@ -137,16 +141,20 @@ def main():
         sys.exit(f"{indigo}: no kernels")
     racy = {s.stem for s in sources if "Bug" in s.stem.replace("boundsBug", "")}
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="indigo-"))
+    kept = args.ptx or scratch
+    kept.mkdir(parents=True, exist_ok=True)
+    pool = ThreadPoolExecutor(args.cores)
     try:
-        run(args, nvcc, indigo, sources, racy, scratch)
+        all_ptx = list(pool.map(lambda s: compile_kernel(nvcc, indigo / "indigo_include", s, kept), sources))
+        if not args.compile:
+            run(args, pool, indigo, sources, all_ptx, racy, scratch)
+    except FileNotFoundError as error:
+        sys.exit(f"{error}: set CUDA_PATH or run ci/cuda-toolkit.sh")
     finally:
         shutil.rmtree(scratch)
 
 
-def run(args, nvcc, indigo, sources, racy, scratch):
-    pool = ThreadPoolExecutor(args.cores)
-    include = indigo / "indigo_include"
-    all_ptx = list(pool.map(lambda s: compile_kernel(nvcc, include, s, scratch), sources))
+def run(args, pool, indigo, sources, all_ptx, racy, scratch):
     print(f"{len(sources)} kernels, {len(racy)} of them racy by their names; {BLOCKS} x {THREADS} threads\n")
     print("| graph | racetrap | false alarms | untold | HiRace | iGUARD | racecheck | seconds |")
     print("|---|---|---|---|---|---|---|---|")
@@ -157,7 +165,7 @@ def run(args, nvcc, indigo, sources, racy, scratch):
         began = time.monotonic()
         caught, alarms, untold = 0, 0, 0
         if args.on == "gpu":
-            results = pool.map(lambda ptx: judge_on_gpu(args.racetrap, ptx, files), all_ptx)
+            results = pool.map(lambda ptx: judge_on_gpu(args.racetrap, ptx, files, scratch), all_ptx)
         else:
             results = pool.map(lambda ptx: judge(args.racetrap, ptx, arguments), all_ptx)
         for source, (rules, why) in zip(sources, results):

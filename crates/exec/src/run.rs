@@ -103,10 +103,13 @@ pub fn run(
     // Clients of the driver that hand over machine code by default, and PTX where they are asked for it.
     child.env("CUPY_COMPILE_WITH_PTX", "1");
     if is_python(program) {
-        // numba-cuda links by this library, to machine code, unless its functions are missing: then by the driver, which is racetrap's.
-        let file = library.join(LINKER);
-        std::fs::write(&file, stub_tools::empty_library(LINKER))?;
-        preloaded.push(file);
+        // numba-cuda links by this library, to machine code, unless its functions are missing: then by the driver, which is racetrap's. On a
+        // GPU, others need them.
+        if options.driver.is_none() {
+            let file = library.join(LINKER);
+            std::fs::write(&file, stub_tools::empty_library(LINKER))?;
+            preloaded.push(file);
+        }
         // Triton compiles by the program that this variable names; it keeps results apart by what that says of its version.
         if std::env::var_os("TRITON_PTXAS_PATH").is_none() {
             child.env("TRITON_PTXAS_PATH", stub_tools::ptxas(folder)?);

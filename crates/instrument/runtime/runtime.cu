@@ -11,7 +11,8 @@ typedef unsigned int u32;
 struct Config {
   u64 pages;      // table of shadow addresses by page of 2 MiB: 2^20 entries, by the lowest bits of a page's number; PAGE_TAG says of which page
   u64 sync;       // Sync[SYNC_ENTRIES] by launch
-  u64 findings;   // Finding[finding_count], behind it COUNTERS counters of 64 bits
+  u64 findings;   // Finding[finding_count], in memory of the host: it outlives a kernel that fails
+  u64 tallies;    // Tally[finding_count], and behind it COUNTERS counters of 64 bits
   u64 kept;       // Kept[kept_mask + 1]: accesses that records had no room for, the latest by hash of address
   u64 concurrent; // by launch, 8 words: launches that nothing orders before it, by number
   u32 finding_count, kept_mask;
@@ -49,16 +50,20 @@ static_assert(sizeof(Thread) == 88 && __builtin_offsetof(Thread, launch) == 60, 
 #define B_MODULE(b) ((b) >> 8)
 
 // Of a block: 1 + the epoch of its last release, and which warps have released in it, by scope; whether it has acquired; 1 + the last epoch
-// in which something may have ordered its threads.
-struct Sync { u64 released, narrow; u32 acquired, loose; u64 unused; };
+// in which something may have ordered its threads; and 1 + the epochs of its first strong reads of device and of block scope.
+struct Sync { u64 released, narrow; u32 acquired, loose, reads, narrow_reads; };
 struct Kept { u64 address, record; };
 #define SYNC_ENTRIES 4096u
 
-struct Finding { u64 key; u64 old; u64 now; u64 address; u32 count, block, info, ready; u64 extra[2]; };
+struct Finding { u64 key; u64 old; u64 now; u64 address; u32 unused, block, info, ready; u64 extra[2]; };
+// What tells findings apart, and how often each happened: up to TALLY_END, because racy kernels would do little else than count.
+struct Tally { u64 key; u32 count, unused; };
+#define TALLY_END 4096u
 enum { ASSUMED, UNWATCHED, LOST, UNNAMED, COUNTERS = 8 };
 
 enum : u32 { NONE, WRITTEN, READ, SEVERAL };
-enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it the block wrote
+// The last: a weak read, and before it the block wrote; or a strong write that itself releases what came before the thread's last fence.
+enum { WEAK, CTA, GPU, AFTER_WRITE, RELEASING = AFTER_WRITE };
 // A description of an access, by the instrumentation: site, whether it writes, strength.
 #define D_SITE 0x3fffu
 #define D_WRITE 0x4000u
@@ -77,21 +82,17 @@ enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it th
 #define W_WARPS 15u
 #define E_MANY 1023u
 
-// Shadow of a page: a header for each line of 128 bytes, and a record for each unit of memory.
+// Shadow of a page: a header for each line of 64 bytes, and a record for each unit of memory.
 #define PAGE_TAG 0x1ffffu
-#define HEADERS 0x20000u
-// A header whose kind is NONE stands for all 32 words of its line, where one instruction of a warp accesses it as lane by word: its kind is where
-// a record has its strength, and its thread is that of word 0. With 0 there, it stands for no access: each word has its own record
-// (H_OPEN), or only those words have that H_ENDS names (H_NONE). They are the first and the last, which the neighbouring warps of a stencil read.
+#define HEADERS 0x40000u
+// A header whose kind is not NONE stands for all 16 words of its line, where one instruction of half a warp accesses it as lane by word: its kind is
+// where a record has its strength, and its thread is that of word 0. With NONE of this launch, each word has its own record.
 #define H_LAUNCH (255ull << 52)
 #define H_KIND(h) ((u32)((h) >> 60))
 #define H_OPEN 1ull
-#define H_NONE 2ull
-#define H_FIRST (1ull << 28)
-#define H_LAST (1ull << 29)
-#define H_ENDS (H_FIRST | H_LAST)
-// Several lanes of the warp have read each word.
+// Several lanes have read each word, and the first and the last of them the words before and behind the line (D_RUN). It stays when words get records.
 #define H_LANES (1ull << 30)
+#define H_FLAGS (15ull << 28)
 
 #define RT static __device__ __noinline__
 #define IN static __device__ __forceinline__
@@ -148,11 +149,12 @@ struct SharedFormat {
   IN bool many(u32) { return false; }
 };
 
-IN u64 *counter(const Thread *t, u32 which) { return (u64 *)(t->config->findings + (u64)t->config->finding_count * sizeof(Finding)) + which; }
+IN u64 *counter(const Thread *t, u32 which) { return (u64 *)(t->config->tallies + (u64)t->config->finding_count * sizeof(Tally)) + which; }
 IN void count(const Thread *t, u32 which) { atomicAdd(counter(t, which), 1ull); }
-IN Sync *sync_of(const Thread *t, u32 block) { return (Sync *)t->config->sync + t->launch * SYNC_ENTRIES + (block & (SYNC_ENTRIES - 1)); }
+IN Sync *sync_at(const Thread *t, u32 launch, u32 block) { return (Sync *)t->config->sync + launch * SYNC_ENTRIES + (block & (SYNC_ENTRIES - 1)); }
+IN Sync *sync_of(const Thread *t, u32 block) { return sync_at(t, t->launch, block); }
 IN bool is_concurrent(const Thread *t, u32 launch) {
-  return t->bits & B_CONCURRENT && ((const u32 *)t->config->concurrent)[t->launch * 8 + (launch >> 5)] >> (launch & 31) & 1;
+  return t->bits & B_CONCURRENT && ((const volatile u32 *)t->config->concurrent)[t->launch * 8 + (launch >> 5)] >> (launch & 31) & 1;
 }
 IN u32 load(const u32 *at) { return *(volatile const u32 *)at; }
 
@@ -178,7 +180,10 @@ template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross,
   *cross = *narrow = false;
   if (was.launch != t->launch) {
     *cross = true;
-    return is_concurrent(t, was.launch) ? UNORDERED : ORDERED;
+    if (!is_concurrent(t, was.launch)) return ORDERED;
+    // What it released may have come here by the host, too.
+    const Sync *from = sync_at(t, was.launch, was.block);
+    return was.kind == WRITTEN && was.strength == RELEASING || releases(from->released, was, from) ? PERHAPS : UNORDERED;
   }
   bool blocks = was.kind == SEVERAL && (was.warp == W_BLOCKS || was.warp == W_BLOCKS_SITES);
   u32 own = t->block & 0x3fff, found = UNORDERED;
@@ -201,7 +206,7 @@ template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross,
   const Sync *from = sync_of(t, was.block), *here = sync_of(t, own);
   u32 acquired = load(&here->acquired);
   if (!acquired) return UNORDERED;
-  bool wide = releases(from->released, was, from), within = releases(from->narrow, was, from);
+  bool wide = was.kind == WRITTEN && was.strength == RELEASING || releases(from->released, was, from), within = releases(from->narrow, was, from);
   if (acquired & 1 && wide) found = PERHAPS;
   else if (wide || within) *narrow = true;
   return found;
@@ -217,14 +222,14 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
   u64 key = 1ull << 63 | (u64)(info & 15) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(B_MODULE(t->bits) & 0x3fff) << 28 | (u64)was.site << 14 | site;
   u32 at = (u32)((key ^ key >> 29) * 0x9e3779b1u >> 7) % n;
   for (u32 tries = 0; tries < 64 && tries < n; tries++, at = at + 1 == n ? 0 : at + 1) {
-    Finding *f = (Finding *)t->config->findings + at;
-    u64 seen = *(volatile u64 *)&f->key;
-    if (!seen) seen = atomicCAS(&f->key, 0ull, key);
+    Tally *tally = (Tally *)t->config->tallies + at;
+    u64 seen = *(volatile u64 *)&tally->key;
+    if (!seen) seen = atomicCAS(&tally->key, 0ull, key);
     if (seen && seen != key) continue;
-    if (seen) {
-      atomicAdd(&f->count, 1u);
-      return;
-    }
+    if (load(&tally->count) < TALLY_END) atomicAdd(&tally->count, 1u);
+    if (seen) return;
+    Finding *f = (Finding *)t->config->findings + at;
+    f->key = key;
     f->old = old;
     f->now = t->key;
     f->address = address;
@@ -234,7 +239,6 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
     f->extra[1] = desc;
     __threadfence_system();
     *(volatile u32 *)&f->ready = 1;
-    atomicAdd(&f->count, 1u);
     return;
   }
   count(t, LOST);
@@ -261,7 +265,7 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
   bool cross, narrow;
   u32 ordered = order<F>(was, t, &cross, &narrow);
   if (ordered == ORDERED) return ORDERED;
-  u32 strength = D_STRENGTH(desc), earlier = was.strength == AFTER_WRITE ? WEAK : was.strength;
+  u32 strength = D_STRENGTH(desc), earlier = was.strength != AFTER_WRITE ? was.strength : was.kind == WRITTEN ? GPU : WEAK;
   bool strong = earlier && strength;
   // Morally strong: each one's scope includes the other.
   if (strong && (!cross || (earlier == GPU && strength == GPU))) return UNORDERED;
@@ -296,8 +300,11 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
 // The access clashes with what the record stands for: whether that is a race, is settled here.
 template <class F> RT u32 clash(const Thread *t, u64 old, u64 address, u32 desc, u32 space) { return clash_with<F, false>(t, old, address, desc, space); }
 
+// How strong the record of a write is.
+IN u32 written_as(const Thread *t, u32 desc) { return D_STRENGTH(desc) == GPU && t->fenced ? RELEASING : D_STRENGTH(desc); }
+
 template <class F> IN void write_unit(const Thread *t, u64 at, u64 address, u32 desc, u32 space) {
-  typename F::Word mine = F::close(WRITTEN, D_STRENGTH(desc), desc & F::SITES, t);
+  typename F::Word mine = F::close(WRITTEN, F::BLOCKS ? written_as(t, desc) : D_STRENGTH(desc), desc & F::SITES, t);
   typename F::Word old = F::swap(at, mine);
   // Most often nothing was there, or it was the same thread.
   if (!old || !((old ^ mine) & ~(typename F::Word)F::SITES)) return;
@@ -376,31 +383,26 @@ IN u64 page_of(const Thread *t, u64 address) {
   u64 entry = ((const u64 *)t->config->pages)[(address >> 21) & 0xfffff];
   return (entry & PAGE_TAG) == 1 + (address >> 41) ? entry & ~(u64)PAGE_TAG : 0;
 }
-IN u64 header_of(u64 page, u64 address) { return page + ((u32)address >> 7 & 0x3fff) * 8; }
+IN u64 header_of(u64 page, u64 address) { return page + ((u32)address >> 6 & 0x7fff) * 8; }
 IN u64 word_of(u64 page, u64 address, u32 shift) { return page + HEADERS + (u64)((u32)(address & 0x1fffff) >> shift) * 8; }
 
 // The record of a word that a header stands for.
 IN u64 word_of_header(u64 h, u32 word) {
   u64 kind = h & H_LANES ? SEVERAL : H_KIND(h);
-  return kind << 62 | (h & ~(15ull << 60 | 31ull << 28)) + ((u64)word << 28);
+  return kind << 62 | (h & ~(15ull << 60 | H_FLAGS)) + ((u64)word << 28);
 }
-// What says that a word has its own record, where the line has none else.
-IN u64 end_of(u32 word) { return word == 0 ? H_FIRST : word == 31 ? H_LAST : 0; }
 
-// From now on a word of a line has its own record, and with it all others, or only the last or the first one. What others do to the header or to
-// records meanwhile is not lost: a record is written only while the header still stands for it, and a header changes only from what was written out.
-RT void open_line(const Thread *t, u64 at, u32 word) {
-  u64 launch = t->key & H_LAUNCH, line = (at & (u64)PAGE_TAG) / 8, words = (at & ~(u64)PAGE_TAG) + HEADERS + line * 256, end = end_of(word);
+// From now on each word of a line has its own record. What others do to the header or to records meanwhile is not lost: a record is written only
+// while the header still stands for it, and a header changes only from what was written out.
+RT void open_line(const Thread *t, u64 at) {
+  u64 launch = t->key & H_LAUNCH, line = (at & HEADERS - 1) / 8, words = (at & ~(u64)(HEADERS - 1)) + HEADERS + line * 128;
   while (true) {
     u64 h = *(volatile u64 *)at;
-    u32 of = (u32)(h >> 52) & 255;
-    bool current = (h & H_LAUNCH) == launch, counts = current || is_concurrent(t, of);
-    if (h == (launch | H_OPEN) || current && h & end) return;
-    bool whole = !end || counts && !current;
-    if (counts && H_KIND(h)) {
+    bool current = (h & H_LAUNCH) == launch;
+    if (current && !H_KIND(h)) return;
+    if (H_KIND(h) && (current || is_concurrent(t, (u32)(h >> 52) & 255))) {
       bool again = false;
-      for (u32 i = whole ? 0 : word; i < (whole ? 32 : word + 1) && !again; i++) {
-        if (h & end_of(i)) continue;
+      for (u32 i = 0; i < 16 && !again; i++) {
         u64 wanted = word_of_header(h, i), *record = (u64 *)words + i, old = *(volatile u64 *)record;
         while (old != wanted) {
           if (*(volatile u64 *)at != h) { again = true; break; }
@@ -412,19 +414,29 @@ RT void open_line(const Thread *t, u64 at, u32 word) {
       // The results of these atomic operations were waited for, so they are done where the next one is done too.
       if (again) continue;
     }
-    if (atomicCAS((u64 *)at, h, whole ? launch | H_OPEN : (current ? h : launch | H_NONE) | end) == h) return;
+    if (atomicCAS((u64 *)at, h, current && h & H_LANES ? h & ~(15ull << 60) : launch | H_OPEN) == h) return;
   }
 }
 // A word is about to be checked by its own record.
-IN void word_line(const Thread *t, u64 at, u64 address) {
-  u64 h = *(volatile u64 *)at, launch = t->key & H_LAUNCH;
-  u32 word = (u32)address >> 2 & 31, lane;
-  if (h == (launch | H_OPEN) || (h & H_LAUNCH) == launch && h & end_of(word)) return;
+IN void word_line(const Thread *t, u64 at) {
+  u64 h = *(volatile u64 *)at;
+  u32 lane;
+  if (!((h ^ t->key) & H_LAUNCH) && !H_KIND(h)) return;
   u32 peers = __match_any_sync(__activemask(), at);
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-  // Several words of a line: all of them.
-  if (lane + 1 == __ffs(peers)) open_line(t, at, peers & peers - 1 ? 1 : word);
+  if (lane + 1 == __ffs(peers)) open_line(t, at);
   __syncwarp(peers);
+}
+// A word at an end of its line is written: threads that read the line beside it may have read the word.
+IN void written_beside(const Thread *t, u64 address, u32 desc) {
+  u32 word = (u32)address >> 2 & 15;
+  if (word && word != 15) return;
+  u64 beside = word ? address + 4 : address - 4, page = page_of(t, beside);
+  if (!page) return;
+  u64 h = *(volatile u64 *)header_of(page, beside);
+  if (!(h & H_LANES) || ((h ^ t->key) & H_LAUNCH && !is_concurrent(t, (u32)(h >> 52) & 255))) return;
+  u64 kind = (h >> 14 & 15) == W_BLOCKS ? SEVERAL : READ;
+  clash<GlobalFormat>(t, kind << 62 | h & ~(15ull << 60 | H_FLAGS) | (word ? 0 : H_FLAGS), address, desc, 0);
 }
 
 IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
@@ -437,8 +449,9 @@ IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
       count(t, UNWATCHED);
       return;
     }
-    if (shift == 2) word_line(t, header_of(page, a), a);
+    if (shift == 2) word_line(t, header_of(page, a));
     unit<GlobalFormat>(t, word_of(page, a, shift), a, desc, 0);
+    if (shift == 2 && desc & D_WRITE) written_beside(t, a, desc);
   }
 }
 
@@ -517,8 +530,9 @@ EXPORT void __racetrap_generic(size_t at, u64 address, u32 bytes, u32 desc) {
 IN u32 lane_id() { u32 lane; asm("mov.u32 %0, %%laneid;" : "=r"(lane)); return lane; }
 
 IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc) {
-  word_line(t, header_of(page, address), address);
-  u64 *to = (u64 *)word_of(page, address, 2), mine = GlobalFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x3fff, t);
+  word_line(t, header_of(page, address));
+  written_beside(t, address, desc);
+  u64 *to = (u64 *)word_of(page, address, 2), mine = GlobalFormat::close(WRITTEN, written_as(t, desc), desc & 0x3fff, t);
   u64 old = atomicExch(to, mine), x = old ^ mine;
   bool own = !(x & (M_BLOCK | M_THREAD)), before = !(x & M_BLOCK) && x & M_EPOCH;
   if (!old || x & M_LAUNCH || (own || before) && old >> 62 != SEVERAL) return;
@@ -526,7 +540,7 @@ IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc) {
 }
 
 IN void plain_read(const Thread *t, u64 page, u64 address, u32 desc) {
-  word_line(t, header_of(page, address), address);
+  word_line(t, header_of(page, address));
   u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t);
   if (GlobalFormat::is_read_by_several(old, t, desc)) return;
   u64 x = old ^ mine;
@@ -557,34 +571,35 @@ EXPORT void __racetrap_global_read4(size_t at, u64 address, u32 desc) {
 IN u64 after_line(u64 h, u64 mine, u32 desc) {
   if ((h & M_LAUNCH) < (mine & M_LAUNCH)) return mine;
   u32 kind = H_KIND(h);
-  u64 x = (h ^ mine) & ~(H_ENDS | H_LANES), ends = h & H_ENDS;
-  if (x & M_LAUNCH || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
-  if (!kind) return (h & M_SITE) == H_NONE ? mine | ends : 0;
+  u64 x = (h ^ mine) & ~H_FLAGS;
+  if (x & M_LAUNCH || !kind || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
   bool block = !(x & M_BLOCK), own = block && !(x & M_THREAD), epoch = !(x & M_EPOCH), site = !(x & M_SITE);
-  if (kind == SEVERAL) return !(desc & D_WRITE) && site ? h : 0ull;
-  if (desc & D_WRITE) return own && !(h & H_LANES) || block && !epoch ? mine | ends : 0;
+  // That words beside the line were read, is not forgotten.
+  if (h & H_LANES && !(mine & H_LANES)) return own && epoch && !(x & M_WARP) && !(desc & D_WRITE) ? h : 0;
+  if (kind == SEVERAL) return !(desc & D_WRITE) && site && !((h ^ mine) & H_LANES) ? h : 0;
+  if (desc & D_WRITE) return own || block && !epoch ? mine : 0;
   if (kind == WRITTEN) return own && epoch && !(mine & H_LANES) ? h : 0;
   if (own && epoch && !(x & M_WARP)) return h | mine & H_LANES;
-  if (block) return own || !epoch ? mine | ends : 0;
-  return site ? h & ~(15ull << 60 | M_WARP | 31ull << 28) | (u64)SEVERAL << 60 | (u64)W_BLOCKS << 14 | ends : 0;
+  if (block) return own || !epoch ? mine : 0;
+  return site && !((h ^ mine) & H_LANES) ? h & ~(15ull << 60 | M_WARP | H_FLAGS) | h & H_LANES | (u64)SEVERAL << 60 | (u64)W_BLOCKS << 14 : 0;
 }
 
-// All lanes of a warp access a line, lane by word: 0 where words need records of their own, else 1, and H_ENDS from bit 1 on.
+// Each half of a warp accesses a line, lane by word: 0 where words need records of their own, else 1.
 IN u32 line(const Thread *t, u64 header, u32 desc) {
   u32 done = 0;
-  if (!lane_id()) {
-    u64 kind = desc & D_WRITE ? WRITTEN : READ, mine = kind << 60 | t->key & ~(31ull << 28) | desc & M_SITE, h = *(volatile u64 *)header;
+  if (!(lane_id() & 15)) {
+    u64 kind = desc & D_WRITE ? WRITTEN : READ, mine = kind << 60 | t->key & ~H_FLAGS | desc & M_SITE, h = *(volatile u64 *)header;
     if (desc & D_RUN) mine |= H_LANES;
     while (true) {
       u64 next = after_line(h, mine, desc);
-      done = next ? 1 | (u32)(next >> 28 & 3) << 1 : 0;
+      done = next ? 1 : 0;
       if (!next || next == h) break;
       u64 seen = atomicCAS((u64 *)header, h, next);
       if (seen == h) break;
       h = seen;
     }
   }
-  return __shfl_sync(~0u, done, 0);
+  return __shfl_sync(~0u, done, 0, 16);
 }
 
 // A word that this lane and another one read.
@@ -594,7 +609,7 @@ IN void global_read_by_two(const Thread *t, u64 address, u32 other, u32 desc) {
     global_any(t, address, 4, desc);
     return;
   }
-  word_line(t, header_of(page, address), address);
+  word_line(t, header_of(page, address));
   u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(SEVERAL, 0, desc & 0x3fff, t), x = old ^ mine;
   if (GlobalFormat::is_read_by_several(old, t, desc) || !(x & ~(31ull << 28))) return;
   if ((!old || x & M_LAUNCH) && atomicCAS(to, old, mine) == old) return;
@@ -625,33 +640,21 @@ EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
   for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
 }
 
-// The first and the last lane of a warp that accesses a line: `own` says whether its word has its own record. With D_RUN, it has read the word before
-// or behind the line too, and another lane its own.
-EXPORT void __racetrap_global_ends(size_t at, u64 address, u32 own, u32 desc) {
-  THREAD;
-  u32 lane = lane_id();
-  if (own) {
-    if (desc & D_WRITE) __racetrap_global_write4(at, address, desc);
-    else if (desc & D_RUN) global_read_by_two(t, address, lane ? 30 : 1, desc);
-    else __racetrap_global_read4(at, address, desc);
-  }
-  if (desc & D_RUN) __racetrap_global_read4(at, lane ? address + 4 : address - 4, desc);
-}
-
-// Behind what a kernel does by itself (`inline.ptx`). `header`: all lanes of a warp access its line, lane by word; or 0. With D_RUN, the words
+// Behind what a kernel does by itself (`inline.ptx`). `header`: each half of the warp accesses its line, lane by word; or 0. With D_RUN, the words
 // before and behind are read too.
 EXPORT void __racetrap_global_access(size_t at, u64 address, u64 header, u32 desc) {
   THREAD;
-  u32 done = header ? line(t, header, desc) : 0, lane = lane_id();
-  if (done) {
-    u32 own = lane == 0 ? done >> 1 & 1 : lane == 31 ? done >> 2 & 1 : 0;
-    if (own || desc & D_RUN && (lane == 0 || lane == 31)) __racetrap_global_ends(at, address, own, desc);
-  } else if (desc & D_WRITE) {
-    __racetrap_global_write4(at, address, desc);
-  } else if (desc & D_RUN) {
-    __racetrap_global_run(at, address - 4, 3 | 1 << 8, desc & ~D_RUN);
-  } else {
-    __racetrap_global_read4(at, address, desc);
+  u32 done = header ? line(t, header, desc) : 0, lane = lane_id() & 15;
+  if (!done) {
+    if (desc & D_WRITE) __racetrap_global_write4(at, address, desc);
+    else if (desc & D_RUN) __racetrap_global_run(at, address - 4, 3 | 1 << 8, desc & ~D_RUN);
+    else __racetrap_global_read4(at, address, desc);
+  } else if (lane == 0 || lane == 15) {
+    if (desc & D_WRITE) written_beside(t, address, desc);
+    if (!(desc & D_RUN)) return;
+    // The header says it, unless somebody has written there.
+    u64 beside = lane ? address + 4 : address - 4, page = page_of(t, beside), h = page ? *(volatile u64 *)header_of(page, beside) : 0;
+    if (!page || (h & M_LAUNCH) == (t->key & M_LAUNCH) && H_KIND(h) < READ) __racetrap_global_read4(at, beside, desc & ~D_RUN);
   }
 }
 
@@ -852,7 +855,12 @@ EXPORT void __racetrap_fence(size_t at, u32 scope) {
   if (OFF(t)) return;
   if (scope == SCOPE_DEVICE) t->fenced = t->epoch + 1;
   else t->fenced_narrow = t->epoch + 1;
-  if (t->strong_read) acquired(t, t->strong_read & 2 && scope == SCOPE_DEVICE ? 1 : 2);
+  // A thread that a barrier of the block has ordered behind the reading one acquires, too.
+  const Sync *sync = sync_of(t, t->block);
+  u32 wide = load(&sync->reads), narrow = load(&sync->narrow_reads), reads = t->strong_read;
+  if (wide && wide <= t->epoch) reads |= SCOPE_DEVICE;
+  if (narrow && narrow <= t->epoch) reads |= SCOPE_BLOCK;
+  if (reads) acquired(t, reads & SCOPE_DEVICE && scope == SCOPE_DEVICE ? 1 : 2);
 }
 
 // In front of a strong access.
@@ -865,6 +873,10 @@ EXPORT void __racetrap_strong(size_t at, u32 does, u32 scope) {
     if (t->fenced_narrow) publish(t, &sync->narrow, t->fenced_narrow);
     // What follows the fence may be written several times: it releases each time.
   }
-  if (does & READS) t->strong_read |= scope;
+  if (does & READS && ~t->strong_read & scope) {
+    t->strong_read |= scope;
+    Sync *sync = sync_of(t, t->block);
+    atomicCAS(scope == SCOPE_DEVICE ? &sync->reads : &sync->narrow_reads, 0u, t->epoch + 1);
+  }
 }
 }

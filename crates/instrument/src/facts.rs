@@ -1,6 +1,7 @@
 //! What is true of a whole module, before anything is put into it.
 
 use crate::access;
+use crate::merged_checks;
 use crate::walk::{constants, each, is_all};
 use ptx::ast::*;
 use ptx::semantics::{Participation, Synchronisation, System, TypedInstruction};
@@ -36,6 +37,8 @@ pub struct Facts {
     pub fences: bool,
     /// Whether there are barriers of a part of a warp.
     pub parts: bool,
+    /// Whether there are checks of three neighbouring words of global memory.
+    pub neighbours: bool,
     /// The spaces of its variables.
     pub variables: HashMap<String, StateSpace>,
     pub global_unit: u32,
@@ -50,6 +53,7 @@ impl Facts {
             splits: false,
             fences: false,
             parts: false,
+            neighbours: false,
             variables: HashMap::new(),
             global_unit: 4,
             shared_unit: 4,
@@ -72,6 +76,7 @@ impl Facts {
                     }
                     let mut launches = false;
                     let body = f.body.as_deref().unwrap_or_default();
+                    facts.neighbours |= merged_checks::reads_neighbours(body);
                     let constants = constants(body);
                     each(body, &mut |i| launches |= facts.learn(i, &constants));
                     if launches {

@@ -9,19 +9,23 @@
 pub const PAGE: u64 = 2 << 20;
 /// Entries of the table of pages.
 pub const PAGES: u64 = 1 << 20;
-/// Bytes of headers, in front of a page's records: 8 for each line of 128 bytes. A page's shadow begins at a multiple of it.
-pub const HEADERS: u64 = PAGE / 128 * 8;
+/// Bytes of headers, in front of a page's records: 8 for each line of 64 bytes. A page's shadow begins at a multiple of it.
+pub const HEADERS: u64 = PAGE / 64 * 8;
 /// Bytes of [`Launch`] as a parameter.
 pub const LAUNCH_BYTES: u32 = 32;
 /// Bytes of [`Config`].
-pub const CONFIG_BYTES: u64 = 56;
+pub const CONFIG_BYTES: u64 = 64;
 /// Bytes of a thread's state in local memory.
 pub const THREAD_BYTES: u32 = 88;
 /// Bytes of a launch's table of releases and acquires.
 pub const SYNC_BYTES: u64 = 4096 * 32;
 /// Bytes of a finding.
 pub const FINDING_BYTES: u64 = 64;
-/// Counters behind the findings.
+/// Bytes of a finding's tally.
+pub const TALLY_BYTES: u64 = 16;
+/// The most that a tally counts.
+pub const TALLY_END: u32 = 4096;
+/// Counters behind the tallies.
 pub const COUNTERS: u64 = 8;
 /// Bytes in front of the shadow of shared memory.
 pub const SHADOW_HEAD: u32 = 16;
@@ -35,8 +39,10 @@ pub struct Config {
     pub pages: u64,
     /// Address of tables of releases and acquires, [`SYNC_BYTES`] for each launch, that were zero when it was launched.
     pub sync: u64,
-    /// Address of the findings, and behind them of [`COUNTERS`] counters of 64 bits.
+    /// Address of the findings, [`FINDING_BYTES`] each: memory of the host, which outlives a kernel that fails.
     pub findings: u64,
+    /// Address of their tallies, [`TALLY_BYTES`] each, and behind them of [`COUNTERS`] counters of 64 bits.
+    pub tallies: u64,
     /// Address of the accesses that records had no room for, [`KEPT_BYTES`] each; 0: none are kept.
     pub kept: u64,
     /// Address of a set of launches for each, 32 bytes: those that nothing orders before it, by number.
@@ -98,6 +104,7 @@ impl Config {
             self.pages,
             self.sync,
             self.findings,
+            self.tallies,
             self.kept,
             self.concurrent,
         ];
@@ -186,8 +193,13 @@ pub struct RawFinding {
     pub cross: bool,
     /// First byte of the unit: an address of global memory, or of the block's shared memory.
     pub address: u64,
-    /// How often it happened.
+    /// How often it happened: at least so often, from [`TALLY_END`] on.
     pub count: u32,
+}
+
+/// Bytes of the tallies of so many findings, and of the counters behind them.
+pub fn tallies_bytes(finding_count: u32) -> u64 {
+    u64::from(finding_count) * TALLY_BYTES + COUNTERS * 8
 }
 
 /// What the launches of a program have left behind.
@@ -206,26 +218,29 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the memory at [`Config::findings`].
-    pub fn read(memory: &[u8], finding_count: u32) -> Results {
-        let long = |at: usize| {
+    /// Reads the memory at [`Config::findings`] and at [`Config::tallies`]; of the latter nothing where the device has failed.
+    pub fn read(findings: &[u8], tallies: &[u8], finding_count: u32) -> Results {
+        let from = |memory: &[u8], at: usize| {
             let bytes = memory.get(at..at + 8).and_then(|b| b.first_chunk());
             bytes.map_or(0, |b| u64::from_le_bytes(*b))
         };
-        let word = |at: usize| (long(at) & 0xffff_ffff) as u32;
-        let counters = finding_count as usize * FINDING_BYTES as usize;
+        let counters = finding_count as usize * TALLY_BYTES as usize;
+        let counter = |number: usize| from(tallies, counters + number * 8);
         let mut out = Results {
-            assumed: long(counters),
-            unwatched: long(counters + 8),
-            lost: long(counters + 16),
-            unnamed: long(counters + 24),
+            assumed: counter(0),
+            unwatched: counter(1),
+            lost: counter(2),
+            unnamed: counter(3),
             ..Results::default()
         };
+        let long = |at: usize| from(findings, at);
+        let word = |at: usize| (long(at) & 0xffff_ffff) as u32;
         for number in 0..finding_count as usize {
             let at = number * FINDING_BYTES as usize;
             if long(at) == 0 || word(at + 44) == 0 {
                 continue;
             }
+            let count = from(tallies, number * TALLY_BYTES as usize + 8) as u32;
             let (old, now, info, desc) =
                 (long(at + 8), long(at + 16), word(at + 40), word(at + 56));
             let shared = info & 1 != 0;
@@ -246,7 +261,7 @@ impl Results {
                 scope: info & 2 != 0,
                 cross: info & 4 != 0,
                 address: long(at + 24),
-                count: word(at + 32),
+                count: count.max(1),
             });
         }
         out
@@ -295,7 +310,10 @@ mod tests {
 
     #[test]
     fn a_finding_is_read_as_the_runtime_wrote_it() {
-        let mut memory = vec![0; (FINDING_BYTES + COUNTERS * 8) as usize];
+        let mut memory = vec![0; FINDING_BYTES as usize];
+        let mut tallies = vec![0; tallies_bytes(1) as usize];
+        tallies[8] = 12;
+        tallies[16] = 100;
         let mut put = |at: usize, value: u64, bytes: usize| {
             memory[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
         };
@@ -303,14 +321,12 @@ mod tests {
         put(8, 1 << 62 | 7 << 52 | 9 << 38 | 33 << 28 | 21, 8);
         put(16, 8 << 52 | 5 << 28, 8);
         put(24, 0xabc, 8);
-        put(32, 12, 4);
         put(36, 70_000, 4);
         put(40, 4 | 8, 4);
         put(44, 1, 4);
         put(48, 8, 8);
         put(56, 0x4000 | 22, 8);
-        put(64, 100, 8);
-        let results = Results::read(&memory, 1);
+        let results = Results::read(&memory, &tallies, 1);
         let expected = RawFinding {
             first: Record {
                 kind: RecordKind::Write,
@@ -332,6 +348,6 @@ mod tests {
             count: 12,
         };
         assert_eq!((results.findings, results.assumed), (vec![expected], 100));
-        assert_eq!(Results::read(&memory[..32], 1), Results::default());
+        assert_eq!(Results::read(&memory[..32], &[], 1), Results::default());
     }
 }

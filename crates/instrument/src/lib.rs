@@ -14,17 +14,20 @@
 //! unless something orders them or both are atomic enough towards each other. It follows HiRace (Jacobson and others, SC'24), a state machine a
 //! location, extended by strength and scope of accesses and by what may order blocks.
 //!
-//! **The usual way is short.** Where all lanes of a warp access a line of 128 bytes of global memory, lane by word, one *header* stands for its 32
+//! **The usual way is short.** Where each half of a warp accesses a line of 64 bytes of global memory, lane by word, one *header* stands for its 16
 //! records, until somebody accesses a part of it otherwise; then the words get their records (`open_line`). Neighbouring reads of straight-line
-//! code are checked as one, by lanes that share them, and reads in front of a store to the same place not at all (`merged_checks`). What is usual stands in the function itself
-//! (`runtime/inline.ptx`), on registers that hold the thread's state; whatever is not usual is left to the runtime's functions, which
-//! find the state in local memory.
+//! code are checked as one, by lanes that share them, and reads in front of a store to the same place not at all (`merged_checks`). Of three
+//! neighbouring words, as a stencil reads them, the header says that those beside the line were read too, and whoever writes at the end of a line
+//! looks at the headers beside it (`written_beside`). What is usual stands in the function itself (`runtime/inline.ptx`), on registers that hold
+//! the thread's state; whatever is not usual is left to the runtime's functions, which find the state in local memory.
 //!
 //! **What orders.** Whole-block barriers are exact: threads count those that they passed (the *epoch*), and two accesses of one block are ordered if
 //! their epochs differ. `__syncwarp` likewise counts within a warp. Everything else orders *perhaps*, and what is ordered perhaps is no finding; it
 //! is counted as assumed:
 //!
 //! - within a block: any thread of the block has, in this epoch, passed a partial, named or split barrier, waited for an mbarrier, or acquired;
+//! - between launches that the host does not order: the earlier access's block has released at device scope since, because the later launch
+//!   may have come after that by way of the host;
 //! - between blocks of a launch: the earlier access's block has released at device scope in the epoch of the access or later, and the later access's
 //!   block has acquired at device scope. A release by any thread of the block counts, and an acquire by any thread, so whatever chain of
 //!   barriers and other blocks the order took, it began with the one and ended with the other.
@@ -45,6 +48,7 @@ mod inline;
 pub mod layout;
 mod merged_checks;
 mod module;
+mod registers;
 mod rewrite;
 mod runtime;
 mod site;

@@ -77,6 +77,22 @@ pub fn runs(body: &[Stmt]) -> HashMap<usize, Run> {
     out
 }
 
+/// Whether there may be checks of three neighbouring words.
+pub fn reads_neighbours(body: &[Stmt]) -> bool {
+    let inner = body.iter().any(|statement| match statement {
+        Stmt::Block(inner) => reads_neighbours(inner),
+        _ => false,
+    });
+    inner || runs(body).values().any(Run::is_of_neighbours)
+}
+
+impl Run {
+    /// Three words, one behind the other.
+    pub fn is_of_neighbours(&self) -> bool {
+        matches!(self, Run::First(_, 3, 4))
+    }
+}
+
 /// Whether something may come between the accesses before and those after.
 fn parts(instruction: &Instruction, typed: &TypedInstruction) -> bool {
     typed.control != Control::Next

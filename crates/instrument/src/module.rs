@@ -4,7 +4,7 @@ pub use crate::facts::Refused;
 use crate::facts::{DYNAMIC, Facts};
 use crate::rewrite::Rewriter;
 use crate::{Site, Sites};
-use crate::{access, emit, layout, runtime, walk};
+use crate::{access, emit, layout, registers, runtime, walk};
 use ptx::ast::*;
 use ptx::semantics::TypedInstruction;
 
@@ -118,17 +118,18 @@ pub fn instrument(module: &Module) -> Result<Instrumented, Refused> {
     })
 }
 
-/// Registers that every launch can have whose blocks have up to 1,024 threads.
-const REGISTERS: u32 = 64;
-
-/// Checks need registers; a launch of many threads must stay possible (PTX ISA, "Performance-Tuning Directives").
+/// Checks need registers (PTX ISA, "Performance-Tuning Directives").
 fn limit_registers(function: &mut Function) {
     let limits = [".maxntid", ".reqntid", ".maxnreg"];
     let limited = |d: &RawDirective| limits.contains(&d.name.as_str());
-    if function.body.is_some() && !function.directives.iter().any(limited) {
+    let Some(body) = &function.body else {
+        return;
+    };
+    if !function.directives.iter().any(limited) {
+        let registers = registers::limit(body);
         function.directives.push(RawDirective {
             name: ".maxnreg".to_owned(),
-            tokens: vec![REGISTERS.to_string()],
+            tokens: vec![registers.to_string()],
             semicolon: false,
             span: Span::default(),
         });

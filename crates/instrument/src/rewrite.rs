@@ -299,7 +299,8 @@ impl Rewriter<'_> {
                     with.push(shared_readers(number));
                     return out.push(inline::body("shared_run", guard, &with));
                 }
-                if (space, *count, *distance) == (Space::Global, 3, 4) && !self.facts.parts {
+                let neighbours = (*count, *distance) == (3, 4);
+                if space == Space::Global && neighbours && !self.facts.parts {
                     // Three neighbours, as a stencil reads them: the middle one, and that there are others.
                     out.push(add("add.s64", WIDE, 4));
                     let description = (ScalarType::B32, int(u64::from(number | NEIGHBOURS)));
@@ -312,7 +313,7 @@ impl Rewriter<'_> {
         };
         if access.bytes == Bytes::Fixed(4) && bytes == int(4) && space != Space::Generic {
             let with = (address, description);
-            return out.push(word(guard, space, access, number, with, self.facts.parts));
+            return out.push(self.word(guard, space, access, number, with));
         }
         let arguments = [address, (ScalarType::B32, bytes), description];
         out.push(call(guard, &function, &arguments));
@@ -328,6 +329,53 @@ impl Rewriter<'_> {
                 (function.to_owned(), operand.unwrap_or(int(0)))
             }
         }
+    }
+
+    /// The check of a word.
+    fn word(
+        &self,
+        guard: Option<&Guard>,
+        space: Space,
+        access: &Access,
+        number: u32,
+        (address, description): ((ScalarType, Operand), (ScalarType, Operand)),
+    ) -> Stmt {
+        let kind = match access.access {
+            SiteAccess::Read => READ,
+            SiteAccess::Write | SiteAccess::Atomic => WRITTEN,
+        };
+        let strength = access.strength;
+        if space == Space::Shared {
+            let site = number & SHARED_SITES;
+            let record = (kind << 2 | strength) << 28 | site;
+            let mut with = vec![
+                ("ADDRESS", address.1),
+                ("DESCRIPTION", description.1),
+                ("RECORD", int(u64::from(record))),
+            ];
+            with.push(shared_readers(number));
+            let body = match access.access {
+                SiteAccess::Read => "shared_read",
+                SiteAccess::Write => "shared_write",
+                SiteAccess::Atomic => "shared_atomic",
+            };
+            return inline::body(body, guard, &with);
+        }
+        if access.strength > 0 || self.facts.parts {
+            // Headers of lines are for weak accesses alone, by lanes that have passed the same barriers.
+            let function = match access.access {
+                SiteAccess::Read => "global_read4",
+                SiteAccess::Write | SiteAccess::Atomic => "global_write4",
+            };
+            return call(guard, function, &[address, description]);
+        }
+        let with = global_line(number, kind, (address, description));
+        let body = match access.access {
+            SiteAccess::Read => "global_read",
+            _ if self.facts.neighbours => "global_write_beside",
+            SiteAccess::Write | SiteAccess::Atomic => "global_write",
+        };
+        inline::body(body, guard, &with)
     }
 
     /// A call passes the thread's state on.
@@ -363,52 +411,6 @@ impl Rewriter<'_> {
             inline::body("load", None, &[]),
         ]));
     }
-}
-
-/// The check of a word.
-fn word(
-    guard: Option<&Guard>,
-    space: Space,
-    access: &Access,
-    number: u32,
-    (address, description): ((ScalarType, Operand), (ScalarType, Operand)),
-    parts: bool,
-) -> Stmt {
-    let kind = match access.access {
-        SiteAccess::Read => READ,
-        SiteAccess::Write | SiteAccess::Atomic => WRITTEN,
-    };
-    let strength = access.strength;
-    if space == Space::Shared {
-        let site = number & SHARED_SITES;
-        let record = (kind << 2 | strength) << 28 | site;
-        let mut with = vec![
-            ("ADDRESS", address.1),
-            ("DESCRIPTION", description.1),
-            ("RECORD", int(u64::from(record))),
-        ];
-        with.push(shared_readers(number));
-        let body = match access.access {
-            SiteAccess::Read => "shared_read",
-            SiteAccess::Write => "shared_write",
-            SiteAccess::Atomic => "shared_atomic",
-        };
-        return inline::body(body, guard, &with);
-    }
-    if access.strength > 0 || parts {
-        // Headers of lines are for weak accesses alone, by lanes that have passed the same barriers.
-        let function = match access.access {
-            SiteAccess::Read => "global_read4",
-            SiteAccess::Write | SiteAccess::Atomic => "global_write4",
-        };
-        return call(guard, function, &[address, description]);
-    }
-    let with = global_line(number, kind, (address, description));
-    let body = match access.access {
-        SiteAccess::Read => "global_read",
-        SiteAccess::Write | SiteAccess::Atomic => "global_write",
-    };
-    inline::body(body, guard, &with)
 }
 
 /// What is replaced in checks of lines of global memory.

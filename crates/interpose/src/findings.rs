@@ -4,9 +4,9 @@ use crate::state::{FindingLog, Launched, Loaded, State};
 use context::record::{KernelTotals, LaunchName, Record};
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
-use instrument::layout::{BLOCKS, RawFinding, RecordKind, Results};
+use instrument::layout::{BLOCKS, RawFinding, RecordKind};
 use instrument::{Site, SiteAccess};
-use report::{KernelView, Scene, Sources, View, diagnose};
+use report::{HostView, KernelView, Scene, Sources, View, diagnose};
 use simt::ids::{BlockId, ThreadId};
 use simt::observer::{Order, Scope, Space};
 use simt::{Device, Dim3};
@@ -40,16 +40,13 @@ impl State {
         let Some(shadow) = &self.shadow else {
             return;
         };
-        let Some(memory) = shadow.read_findings() else {
-            self.doubt(
-                "the GPU has failed: what was found since the program last waited is lost"
-                    .to_owned(),
-            );
-            return;
-        };
-        let results = Results::read(&memory, crate::shadow::FINDINGS);
-        self.told.assumed = results.assumed;
-        self.told.unwatched = results.unwatched;
+        let (results, alive) = shadow.results();
+        if !alive {
+            self.doubt("the GPU has failed: later accesses are not known".to_owned());
+        }
+        let before = self.told.before;
+        self.told.assumed = before.0 + results.assumed;
+        self.told.unwatched = before.1 + results.unwatched;
         if results.lost > 0 {
             self.doubt("there were more findings than there is room for".to_owned());
         }
@@ -78,12 +75,8 @@ impl State {
         let Some(launched) = self.launched.get(found.launch as usize).cloned().flatten() else {
             return;
         };
-        let earlier = self
-            .launched
-            .get(found.first.launch as usize)
-            .cloned()
-            .flatten();
-        let Some(earlier) = earlier else {
+        let earlier = self.launched.get(found.first.launch as usize);
+        let Some(earlier) = earlier.cloned().flatten() else {
             return;
         };
         self.told.findings.insert(key, id);
@@ -105,6 +98,14 @@ impl State {
         };
         self.recorder
             .finding(id, &diagnostic, &HashMap::new(), Some(name), None);
+    }
+
+    /// A context goes, and our memory with it.
+    pub fn goes(&mut self) {
+        self.told.before = (self.told.assumed, self.told.unwatched);
+        self.shadow = None;
+        self.copies = None;
+        self.noted.clear();
     }
 
     /// The program ends.
@@ -272,6 +273,11 @@ fn worded(
     }
     let device = Device::new(0);
     let view = |program, launched: &Launched, module: &Loaded, sources: &Sources| {
+        if let Some(call) = launched.call {
+            let mut view = HostView::new(&format!("`{call}`"), &device, &module.text, 1);
+            view.named = Some(format!("`{call}`"));
+            return View::Host(view);
+        }
         let dims = (dim(launched.grid), dim(launched.block));
         let mut view = KernelView::new(program, &device, dims, &module.text, sources, &[]);
         // Where the driver's compiler puts variables of shared memory is known where there is only one.

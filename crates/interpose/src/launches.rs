@@ -1,5 +1,6 @@
 //! Launches: what a kernel gets beside its own parameters.
 
+use crate::order::StreamName;
 use crate::real_driver::real;
 use crate::shadow::{RESERVED, Shadow, attribute};
 use crate::state::{Kernel, Launched, Loaded, State, state};
@@ -13,6 +14,7 @@ pub struct Wanted {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub shared: u32,
+    pub stream: StreamName,
     /// Whether it is recorded in a graph.
     pub recorded: bool,
     pub params: *mut *mut c_void,
@@ -51,7 +53,7 @@ impl Extended {
 const BUFFER_POINTER: usize = 1;
 const BUFFER_SIZE: usize = 2;
 
-fn current_device() -> Option<i32> {
+pub fn current_device() -> Option<i32> {
     let mut device = 0i32;
     (real!(cuCtxGetDevice(&mut device => *mut i32)) == 0).then_some(device)
 }
@@ -173,7 +175,15 @@ impl State {
             return (unwatched, wanted.shared);
         }
         self.cover_variables(module_number);
+        self.follow_copies(wanted.stream);
         let next = self.next_number();
+        let changed = self.order.launch(next, wanted.stream);
+        self.tell_concurrent(changed.as_deref());
+        if let Some(by) = self.order.is_unknown() {
+            self.doubt(format!(
+                "launches on several streams were not compared, because the program calls `{by}`"
+            ));
+        }
         let Some(shadow) = &self.shadow else {
             return (unwatched, wanted.shared);
         };
@@ -186,13 +196,16 @@ impl State {
         let blocks: u64 = wanted.grid.iter().map(|n| u64::from(*n)).product();
         let config = Launch {
             config: shadow.config,
-            plain_pages: if shadow.shift == 2 { shadow.pages } else { 0 },
+            plain_pages: match shadow.shift == 2 && changed.is_none() {
+                true => shadow.pages,
+                false => 0,
+            },
             number: next,
             dynamic: wanted.shared,
             shadow: shared_shadow,
             shared_shift,
             many_blocks: blocks > layout::BLOCKS,
-            concurrent: false,
+            concurrent: changed.is_some(),
             module: module_number as u32 & 0x3fff,
         };
         let number = self.totals.values().map(|t| t.launches).sum();
@@ -201,6 +214,7 @@ impl State {
             grid: wanted.grid,
             block: wanted.block,
             number,
+            call: None,
         });
         let totals = self.totals.entry(name.to_owned()).or_default();
         totals.watched += 1;
@@ -223,14 +237,25 @@ impl State {
         }
     }
 
+    /// The device learns which launches are concurrent: of those whose sets have changed.
+    pub fn tell_concurrent(&self, changed: Option<&[u32]>) {
+        if let (Some(shadow), Some(changed)) = (&self.shadow, changed) {
+            for number in changed {
+                shadow.set_concurrent(*number, &self.order.concurrent[*number as usize]);
+            }
+            shadow.wait();
+        }
+    }
+
     /// The number of the next watched launch.
-    fn next_number(&mut self) -> u32 {
+    pub fn next_number(&mut self) -> u32 {
         self.told.next += 1;
         if self.told.next > layout::LAST_LAUNCH {
             self.flush();
             if let Some(shadow) = &mut self.shadow {
                 shadow.renew();
             }
+            self.order.renew();
             self.told.next = 1;
         }
         self.told.next
@@ -297,8 +322,14 @@ fn room(wanted: &Wanted, kernel: &Kernel, device: i32, shift: u32) -> (u32, u32)
     if declared + dynamic + 128 > attribute(OPTIN, device) {
         return (0, wanted.shared);
     }
-    if declared + dynamic > 48 << 10 {
-        real!(cuFuncSetAttribute(function => usize, MAX_DYNAMIC => u32, dynamic as i32 => i32));
+    // The program may have asked for less than this, whatever the usual limit is.
+    let mut allowed = 0i32;
+    real!(cuFuncGetAttribute(&mut allowed => *mut i32, MAX_DYNAMIC => u32, function => usize));
+    if dynamic as i32 > allowed
+        && real!(cuFuncSetAttribute(function => usize, MAX_DYNAMIC => u32, dynamic as i32 => i32))
+            != 0
+    {
+        return (0, wanted.shared);
     }
     (shadow, dynamic)
 }

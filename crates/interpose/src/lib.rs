@@ -6,15 +6,18 @@
 //! 3. Launches ([`launches`]): a kernel of an instrumented module gets one parameter more, a number of its own, and room for the shadow of its shared
 //!    memory.
 //! 4. Findings ([`findings`]): read when the host has waited, worded by `report`, and written as [records](context::record) that `racetrap exec` reads.
+//! 5. Order ([`order`]): launches that neither streams nor events nor the host order are compared with each other, and with copies ([`copies`]).
 //!
-//! [`hooks`] has the entry points, and nothing but the way to these. Two launches count as ordered; launches that a graph records are not
-//! watched, and neither are those on a second device: both are counted and told.
+//! [`hooks`] has the entry points, and nothing but the way to these. Launches that a graph records are not watched, and neither are those on a
+//! second device: both are counted and told.
 
+mod copies;
 mod exports;
 mod findings;
 mod hooks;
 mod launches;
 mod modules;
+mod order;
 mod real_driver;
 mod shadow;
 mod state;

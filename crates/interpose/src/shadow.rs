@@ -2,14 +2,16 @@
 //!
 //! Everything is done on a stream of our own that waits for no other, so that nothing of ours makes the program's streams wait.
 
+use crate::order::Set;
 use crate::real_driver::real;
-use instrument::layout::{self, Config, PAGE};
+use instrument::layout::{self, Config, PAGE, Results};
 use std::collections::BTreeMap;
 
 type Stream = usize;
 
 /// Room for findings.
-pub const FINDINGS: u32 = 1024;
+const FINDINGS: u32 = 1024;
+const FINDINGS_BYTES: usize = FINDINGS as usize * layout::FINDING_BYTES as usize;
 /// Accesses kept beside records.
 pub const KEPT: u32 = 1 << 18;
 /// `CU_STREAM_NON_BLOCKING`
@@ -29,11 +31,14 @@ pub fn attribute(which: u32, device: i32) -> u32 {
 pub struct Shadow {
     /// The device.
     pub device: i32,
-    stream: Stream,
+    /// Ours, which waits for no other.
+    pub stream: Stream,
     /// Where the table is.
     pub pages: u64,
     sync: u64,
+    /// Memory of the host.
     findings: u64,
+    tallies: u64,
     kept: u64,
     concurrent: u64,
     /// Address of what launches share.
@@ -62,6 +67,7 @@ impl Shadow {
             pages: 0,
             sync: 0,
             findings: 0,
+            tallies: 0,
             kept: 0,
             concurrent: 0,
             config: 0,
@@ -73,7 +79,8 @@ impl Shadow {
         };
         shadow.pages = shadow.zeros(layout::PAGES * 8)?;
         shadow.sync = shadow.zeros(layout::SYNC_BYTES * 256)?;
-        shadow.findings = shadow.zeros(shadow.findings_bytes())?;
+        shadow.findings = host_zeros(FINDINGS_BYTES)?;
+        shadow.tallies = shadow.zeros(layout::tallies_bytes(FINDINGS))?;
         shadow.kept = shadow.zeros(layout::KEPT_BYTES * u64::from(KEPT))?;
         shadow.concurrent = shadow.zeros(256 * 32)?;
         shadow.config = shadow.zeros(layout::CONFIG_BYTES)?;
@@ -87,6 +94,7 @@ impl Shadow {
             pages: self.pages,
             sync: self.sync,
             findings: self.findings,
+            tallies: self.tallies,
             kept: self.kept,
             concurrent: self.concurrent,
             finding_count: FINDINGS,
@@ -96,11 +104,6 @@ impl Shadow {
         let bytes = config.bytes();
         real!(cuMemcpyHtoDAsync_v2(self.config => u64, bytes.as_ptr() => *const u8, bytes.len() => usize, self.stream => Stream));
         self.wait();
-    }
-
-    /// Bytes of findings and counters.
-    pub fn findings_bytes(&self) -> u64 {
-        u64::from(FINDINGS) * layout::FINDING_BYTES + layout::COUNTERS * 8
     }
 
     /// Memory of so many bytes, all zero.
@@ -118,8 +121,21 @@ impl Shadow {
         real!(cuMemsetD8Async(address => u64, 0 => u8, bytes as usize => usize, self.stream => Stream));
     }
 
-    fn wait(&self) {
+    /// Waits for what we do, and for nothing else.
+    pub fn wait(&self) {
         real!(cuStreamSynchronize(self.stream => Stream));
+    }
+
+    /// The launches that nothing orders with one; their device may be at work. The set stays until [`Shadow::wait`].
+    pub fn set_concurrent(&self, number: u32, set: &Set) {
+        let to = self.concurrent + u64::from(number) * size_of::<Set>() as u64;
+        real!(cuMemcpyHtoDAsync_v2(to => u64, set.as_ptr() => *const u32, size_of::<Set>() => usize, self.stream => Stream));
+    }
+
+    /// Whether an address has a shadow.
+    pub fn is_covered(&self, address: u64) -> bool {
+        let page = address / PAGE;
+        self.covered.get(&(page % layout::PAGES)) == Some(&page)
     }
 
     /// The program has memory there.
@@ -148,7 +164,7 @@ impl Shadow {
             };
             self.chunks.push((chunk, total + layout::HEADERS));
             let shadow = chunk.next_multiple_of(layout::HEADERS);
-            let shadows = (0..).step_by(of_page as usize).map(|at| shadow + at);
+            let shadows = (0..run.len() as u64).map(|number| shadow + number * of_page);
             let entries: Vec<u64> = run
                 .iter()
                 .zip(shadows)
@@ -190,14 +206,35 @@ impl Shadow {
         }
         self.clear(self.sync, layout::SYNC_BYTES * 256);
         self.clear(self.kept, layout::KEPT_BYTES * u64::from(KEPT));
+        self.clear(self.concurrent, 256 * 32);
         self.wait();
     }
 
-    /// What is at [`Shadow::findings`]; `None` where the device has failed.
-    pub fn read_findings(&self) -> Option<Vec<u8>> {
-        let mut memory = vec![0u8; self.findings_bytes() as usize];
-        let read = real!(cuMemcpyDtoHAsync_v2(memory.as_mut_ptr() => *mut u8, self.findings => u64, memory.len() => usize, self.stream => Stream));
+    /// What was found, and whether the device could still be asked how often.
+    pub fn results(&self) -> (Results, bool) {
+        // SAFETY: it is that long and stays; the device writes whole words, and says last that it has.
+        let findings =
+            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
+        let mut tallies = vec![0u8; layout::tallies_bytes(FINDINGS) as usize];
+        let read = real!(cuMemcpyDtoHAsync_v2(tallies.as_mut_ptr() => *mut u8, self.tallies => u64, tallies.len() => usize, self.stream => Stream));
         let waited = real!(cuStreamSynchronize(self.stream => Stream));
-        (read == 0 && waited == 0).then_some(memory)
+        let alive = read == 0 && waited == 0;
+        if !alive {
+            tallies.clear();
+        }
+        (Results::read(findings, &tallies, FINDINGS), alive)
     }
+}
+
+/// Memory of the host that the device can write to.
+fn host_zeros(bytes: usize) -> Option<u64> {
+    /// `CU_MEMHOSTALLOC_PORTABLE`, `CU_MEMHOSTALLOC_DEVICEMAP`
+    const FLAGS: u32 = 1 | 2;
+    let mut address = 0u64;
+    if real!(cuMemHostAlloc(&mut address => *mut u64, bytes => usize, FLAGS => u32)) != 0 {
+        return None;
+    }
+    // SAFETY: it is that long, and nobody else's.
+    unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes) };
+    Some(address)
 }

@@ -1,11 +1,13 @@
 //! What the library knows of the program, in one place under one lock.
 
+use crate::order::LaunchOrder;
 use crate::shadow::Shadow;
 use context::options::Options;
 use context::record::{Record, Recorder};
 use instrument::Instrumented;
 use ptx::ast::Module;
 use report::SourceFile;
+use session::host_order::Stamp;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -38,6 +40,28 @@ pub struct Launched {
     pub block: [u32; 3],
     /// Its number in the program, from 1.
     pub number: u64,
+    /// The call, where the launch stands for a copy or memset.
+    pub call: Option<&'static str>,
+}
+
+/// Kernels of ours that stand for copies, loaded.
+pub struct Copies {
+    pub module: usize,
+    pub reads: Arc<Kernel>,
+    pub writes: Arc<Kernel>,
+    /// Their functions.
+    pub handles: [usize; 2],
+}
+
+/// What a copy does to memory of the device: address, bytes, whether it writes.
+pub type Range = (u64, u64, bool);
+
+/// A copy that other work may still have to follow.
+pub struct Noted {
+    pub stamp: Stamp,
+    /// The call.
+    pub name: &'static str,
+    pub ranges: Vec<Range>,
 }
 
 /// Sums of a kernel.
@@ -62,6 +86,8 @@ pub struct FindingLog {
     pub findings: HashMap<(u32, u32, u32, u32, bool), usize>,
     pub assumed: u64,
     pub unwatched: u64,
+    /// What both were in contexts that are gone.
+    pub before: (u64, u64),
     pub hooked: bool,
     pub ended: bool,
     pub last: Option<std::time::Instant>,
@@ -81,6 +107,11 @@ pub struct State {
     pub shadow: Option<Shadow>,
     /// Launches by their number on the device.
     pub launched: Vec<Option<Launched>>,
+    /// What orders them.
+    pub order: LaunchOrder,
+    /// Kernels that stand for copies, and copies that work on other streams may have to follow.
+    pub copies: Option<Copies>,
+    pub noted: Vec<Noted>,
     pub totals: BTreeMap<String, Totals>,
     pub told: FindingLog,
     doubts: BTreeSet<String>,
@@ -105,6 +136,9 @@ impl State {
             kernels: HashMap::new(),
             shadow: None,
             launched: vec![None; 256],
+            order: LaunchOrder::default(),
+            copies: None,
+            noted: Vec::new(),
             totals: BTreeMap::new(),
             told: FindingLog::default(),
             doubts: BTreeSet::new(),

@@ -1,5 +1,8 @@
-/* A client of the driver: client FILE.ptx KERNEL BLOCKS THREADS [extra | ex] launches a kernel whose parameters are a buffer of 1,024 ints, 0, 1, 2, …,
+/* A client of the driver: client FILE.ptx KERNEL BLOCKS THREADS [HOW] launches a kernel whose parameters are a buffer of 1,024 ints, 0, 1, 2, …,
  * and their number, and prints their sum, weighted by place, so that other results are another sum.
+ * HOW: by `extra`, by `cuLaunchKernelEx` (ex), with a limit of dynamic shared memory of the program's own (limit), in a context that is gone before the
+ * program ends (release); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
+ * or twice, on two streams (streams), that an event orders, or the host, or the legacy stream, or a callback.
  * It asks for all names as runtimes do, by cuGetProcAddress. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -28,6 +31,8 @@ static Call of(const char *name)
             exit(9);                                           \
         }                                                      \
     } while (0)
+
+static void nothing(void *data) {}
 
 struct config { unsigned gx, gy, gz, bx, by, bz, shared; void *stream, *attributes; unsigned count; };
 
@@ -66,8 +71,41 @@ int main(int argc, char **argv)
     } else if (!strcmp(how, "ex")) {
         struct config config = {blocks, 1, 1, threads, 1, 1, 0, 0, 0, 0};
         DO("cuLaunchKernelEx", &config, kernel, params, (void **)0);
-    } else {
+    } else if (!strcmp(how, "limit")) {
+        /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+        DO("cuFuncSetAttribute", kernel, 8, 64);
+        DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 64, (void *)0, params, (void **)0);
+    } else if (!*how || !strcmp(how, "release")) {
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, (void *)0, params, (void **)0);
+    } else {
+        void *first, *second, *event;
+        /* CU_STREAM_NON_BLOCKING */
+        DO("cuStreamCreate", &first, strcmp(how, "legacy") ? 1 : 0);
+        DO("cuStreamCreate", &second, 1);
+        DO("cuEventCreate", &event, 0);
+        if (!strcmp(how, "copy-first")) {
+            DO("cuMemcpyHtoDAsync", at, numbers, 256, first);
+            DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, second, params, (void **)0);
+        } else {
+        DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, first, params, (void **)0);
+        if (!strcmp(how, "event")) {
+            DO("cuEventRecord", event, first);
+            DO("cuStreamWaitEvent", second, event, 0);
+        } else if (!strcmp(how, "host"))
+            DO("cuStreamSynchronize", first);
+        else if (!strcmp(how, "legacy"))
+            second = 0;
+        else if (!strcmp(how, "callback"))
+            DO("cuLaunchHostFunc", first, nothing, (void *)0);
+        else if (!strcmp(how, "ordered-copy")) {
+            DO("cuEventRecord", event, first);
+            DO("cuEventSynchronize", event);
+        }
+        if (strstr(how, "copy"))
+            DO("cuMemsetD32Async", at, 7, 64, second);
+        else
+            DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, second, params, (void **)0);
+        }
     }
     DO("cuCtxSynchronize");
     DO("cuMemcpyDtoH", numbers, at, sizeof numbers);
@@ -75,5 +113,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT; i++)
         sum += (unsigned long long)numbers[i] * (i + 1);
     printf("%llu\n", sum);
+    if (!strcmp(how, "release"))
+        DO("cuDevicePrimaryCtxRelease", 0);
     return 0;
 }

@@ -152,16 +152,17 @@ fn run(ptx: &str, arguments: &[&str], behind: bool) -> Ran {
 
 #[test]
 fn a_race_in_shared_memory_is_told_with_both_places() {
-    for how in ["", "extra", "ex"] {
+    for how in ["", "extra", "ex", "limit", "release"] {
         let racy = run(&shift(""), &["shift", "1", "64", how], true);
         racy.printed();
         assert_eq!(racy.findings(), [("data-race".to_owned(), 2)], "{how}");
+        assert_eq!(racy.doubts(), Vec::<String>::new(), "{how}");
     }
 }
 
 #[test]
 fn a_right_kernel_computes_the_same_and_nothing_is_told() {
-    for how in ["", "extra", "ex"] {
+    for how in ["", "extra", "ex", "limit", "release"] {
         let arguments = ["shift", "1", "64", how];
         let right = run(&shift("bar.sync 0;"), &arguments, true);
         let native = run(&shift("bar.sync 0;"), &arguments, false);
@@ -181,4 +182,42 @@ fn blocks_race_in_global_memory() {
     let right = run(&blocks("%ctaid.x"), &["blocks", "4", "1"], true);
     assert_eq!(right.findings(), []);
     right.printed();
+}
+
+#[test]
+fn launches_race_that_neither_streams_nor_events_nor_the_host_order() {
+    let twice = |how| run(&blocks("%ctaid.x"), &["blocks", "4", "1", how], true);
+    let racy = twice("streams");
+    racy.printed();
+    assert_eq!(racy.findings(), [("data-race".to_owned(), 2)]);
+    for how in ["event", "host", "legacy"] {
+        let right = twice(how);
+        right.printed();
+        assert_eq!(right.findings(), [], "{how}");
+        assert_eq!(right.doubts(), Vec::<String>::new(), "{how}");
+    }
+    let unknown = twice("callback");
+    unknown.printed();
+    assert_eq!(unknown.findings(), []);
+    let expected = "launches on several streams were not compared, because the program calls `cuLaunchHostFunc`";
+    assert_eq!(unknown.doubts(), [expected]);
+}
+
+#[test]
+fn copies_race_with_launches() {
+    let beside = |how| run(&blocks("%ctaid.x"), &["blocks", "4", "1", how], true);
+    for how in ["copy", "copy-first"] {
+        let racy = beside(how);
+        racy.printed();
+        assert_eq!(racy.findings(), [("data-race".to_owned(), 2)], "{how}");
+        let told = format!("{:?}", racy.of("finding"));
+        let call = match how {
+            "copy" => "`cuMemsetD32Async`",
+            _ => "`cuMemcpyHtoDAsync`",
+        };
+        assert!(told.contains(call), "{told}");
+    }
+    let right = beside("ordered-copy");
+    right.printed();
+    assert_eq!((right.findings(), right.doubts()), (Vec::new(), Vec::new()));
 }

@@ -2,4 +2,5 @@
 
 mod assembled;
 mod catalogue;
+mod lines;
 mod watched;

@@ -140,8 +140,10 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
     let pages = zeros(layout::PAGES * 8, "pages");
     let sync = zeros(layout::SYNC_BYTES * (job.steps.len() as u64 + 1), "sync");
     let kept = zeros(layout::KEPT_BYTES << 12, "kept");
-    let result_bytes = u64::from(FINDINGS) * layout::FINDING_BYTES + layout::COUNTERS * 8;
+    let result_bytes = u64::from(FINDINGS) * layout::FINDING_BYTES;
+    let tally_bytes = layout::tallies_bytes(FINDINGS);
     let findings = zeros(result_bytes, "findings");
+    let tallies = zeros(tally_bytes, "tallies");
     let concurrent = zeros(32 * (job.steps.len() as u64 + 1), "concurrent");
     let at = zeros(layout::CONFIG_BYTES, "config");
     for page in 0..page_count {
@@ -152,6 +154,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         pages,
         sync,
         findings,
+        tallies,
         kept,
         concurrent,
         finding_count: FINDINGS,
@@ -238,10 +241,11 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         }
     }
     let raw = device.read(findings, result_bytes).unwrap();
+    let counted = device.read(tallies, tally_bytes).unwrap();
     let read = |(buffer, address): (&Buffer, &u64)| device.read(*address, buffer.bytes).unwrap();
     let buffers = job.buffers.iter().zip(&memory.addresses).map(read);
     Ran {
-        results: Results::read(&raw, FINDINGS),
+        results: Results::read(&raw, &counted, FINDINGS),
         buffers: buffers.collect(),
         instrumented,
         ended,

@@ -3,6 +3,7 @@
 use super::entry::{Handle, hooks};
 use super::launches::launch;
 use crate::launches::Wanted;
+use crate::order::StreamName;
 use std::ffi::{c_uint, c_void};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v2`; the first version ends before `kernel`.
@@ -44,6 +45,7 @@ unsafe fn node(
             grid: own.grid,
             block: own.block,
             shared: own.shared,
+            stream: StreamName::Legacy,
             recorded: true,
             params: own.params,
             extra: own.extra,

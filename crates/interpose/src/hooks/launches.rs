@@ -2,6 +2,7 @@
 
 use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::{self, Extended, Wanted, is_captured};
+use crate::order::StreamName;
 use std::ffi::{c_uint, c_void};
 
 /// Launches with checks where the kernel has them: `call` gets shared memory, parameters and `extra`.
@@ -26,6 +27,7 @@ hooks! { cuLaunchKernel, cuLaunchKernel_ptsz (function: Handle, gx: c_uint, gy: 
         grid: [gx, gy, gz],
         block: [bx, by, bz],
         shared,
+        stream: StreamName::of(stream, PER_THREAD),
         recorded: is_captured(stream),
         params,
         extra,
@@ -41,6 +43,7 @@ hooks! { cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz (function: Ha
         grid: [gx, gy, gz],
         block: [bx, by, bz],
         shared,
+        stream: StreamName::of(stream, PER_THREAD),
         recorded: is_captured(stream),
         params,
         extra: std::ptr::null_mut(),
@@ -52,7 +55,7 @@ hooks! { cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz (function: Ha
 
 hooks! { cuLaunchKernelEx, cuLaunchKernelEx_ptsz (config: *const LaunchConfig, function: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) |real| {
     let mut own = *config;
-    let wanted = own.wanted(function, params, extra);
+    let wanted = own.wanted(function, params, extra, PER_THREAD);
     launch(&wanted, |shared, params, extra| {
         own.shared = shared;
         real(&raw const own, function, params, extra)
@@ -77,12 +80,14 @@ impl LaunchConfig {
         function: Handle,
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
+        per_thread: bool,
     ) -> Wanted {
         Wanted {
             function,
             grid: self.grid,
             block: self.block,
             shared: self.shared,
+            stream: StreamName::of(self.stream, per_thread),
             recorded: is_captured(self.stream),
             params,
             extra,

@@ -68,3 +68,12 @@ hooks! { cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz (to: *mut u64, by
     }
     error
 } }
+
+hooks! { cuMemFree_v2 (address: u64) |real| {
+    let error = real(address);
+    if error == 0 {
+        // It waits for all that may use the memory.
+        aside(|| state().order.synchronize_all());
+    }
+    error
+} }

@@ -1,0 +1,224 @@
+//! Random kernels that access lines of global memory by whole warps and by single threads, with barriers in between: what is reported is what
+//! enumerating all pairs of accesses finds, and a kernel with races is hardly ever reported as one without.
+
+use crate::watched;
+use device::job::{Buffer, Job, Launch, Param, Step};
+use racetrap_instrument::layout::RawFinding;
+use simt::ScheduleSpec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Numbers that look random (Marsaglia, "Xorshift RNGs").
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+const BLOCKS: i64 = 3;
+const THREADS: i64 = 64;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Does {
+    /// The words before, at and behind the thread's own.
+    ReadNeighbours,
+    Read(i64),
+    Write(i64),
+    Barrier,
+}
+
+/// A line of a kernel, and which threads of a block execute it.
+#[derive(Clone, Copy)]
+struct Statement {
+    does: Does,
+    first: i64,
+    end: i64,
+}
+
+impl Statement {
+    fn random(random: &mut Random) -> Statement {
+        let offset = random.one_of(&[0, 0, 0, 1, -1, 16]);
+        let does = match random.below(8) {
+            0 | 1 => Does::ReadNeighbours,
+            2 => Does::Read(offset),
+            3 => Does::Write(offset),
+            4 | 5 => Does::Write(0),
+            _ => Does::Barrier,
+        };
+        let one = random.one_of(&[0, 1, 15, 16, 31, 32]);
+        let (first, end) = match random.below(4) {
+            _ if matches!(does, Does::ReadNeighbours | Does::Barrier) => (0, THREADS),
+            0 => (one, one + 1),
+            1 => (0, 32),
+            _ => (0, THREADS),
+        };
+        Statement { does, first, end }
+    }
+
+    /// The words that a thread accesses, as distances from its own, and whether it writes.
+    fn words(&self) -> (Vec<i64>, bool) {
+        match self.does {
+            Does::ReadNeighbours => (vec![-1, 0, 1], false),
+            Does::Read(offset) => (vec![offset], false),
+            Does::Write(offset) => (vec![offset], true),
+            Does::Barrier => (Vec::new(), false),
+        }
+    }
+
+    fn print(&self, out: &mut String) {
+        if (self.first, self.end) != (0, THREADS) {
+            let (first, last) = (self.first, self.end - 1);
+            let _ = writeln!(out, "setp.ge.u32 %p1, %r1, {first};");
+            let _ = writeln!(out, "setp.le.and.u32 %p1, %r1, {last}, %p1;");
+        } else {
+            let _ = writeln!(out, "setp.eq.u32 %p1, %r1, %r1;");
+        }
+        // Compilers guard what not all threads do.
+        let guard = match (self.first, self.end) {
+            (0, THREADS) => "",
+            _ => "@%p1 ",
+        };
+        let _ = match self.does {
+            Does::Barrier => writeln!(out, "bar.sync 0;"),
+            Does::Write(offset) => {
+                writeln!(out, "{guard}st.global.f32 [%rd3+{}], %f9;", offset * 4)
+            }
+            _ => {
+                for offset in self.words().0 {
+                    let _ = writeln!(out, "{guard}ld.global.f32 %f1, [%rd3+{}];", offset * 4);
+                }
+                Ok(())
+            }
+        };
+    }
+}
+
+/// Pairs of lines whose accesses nothing orders: of different threads, one a write, in two blocks or between the same two barriers.
+fn races(statements: &[Statement]) -> BTreeSet<(usize, usize)> {
+    let mut by_word: BTreeMap<i64, Vec<(i64, i64, i64, usize, bool)>> = BTreeMap::new();
+    for block in 0..BLOCKS {
+        let mut epoch = 0;
+        for (line, statement) in statements.iter().enumerate() {
+            epoch += i64::from(statement.does == Does::Barrier);
+            let (words, writes) = statement.words();
+            for thread in statement.first..statement.end {
+                for offset in &words {
+                    let word = block * THREADS + thread + offset;
+                    let all = by_word.entry(word).or_default();
+                    all.push((block, thread, epoch, line, writes));
+                }
+            }
+        }
+    }
+    let mut out = BTreeSet::new();
+    for all in by_word.values() {
+        for a in all {
+            for b in all {
+                let unordered = a.0 != b.0 || a.1 != b.1 && a.2 == b.2;
+                if unordered && (a.4 || b.4) && a.3 <= b.3 {
+                    out.insert((a.3, b.3));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn module(statements: &[Statement]) -> String {
+    let mut body = String::new();
+    for (line, statement) in statements.iter().enumerate() {
+        let _ = writeln!(body, ".loc 1 {} 0", line + 1);
+        statement.print(&mut body);
+    }
+    format!(
+        ".version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+.reg .b64 %rd<5>; .reg .b32 %r<4>; .reg .f32 %f<10>; .reg .pred %p<2>;
+ld.param.u64 %rd1, [x];
+cvta.to.global.u64 %rd1, %rd1;
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, %ctaid.x;
+mad.lo.s32 %r3, %r2, {THREADS}, %r1;
+mul.wide.u32 %rd2, %r3, 4;
+add.s64 %rd3, %rd1, %rd2;
+add.s64 %rd3, %rd3, 256;
+mov.f32 %f9, 0f00000000;
+{body}
+ret;
+}}
+.file 1 \"k.cu\"
+"
+    )
+}
+
+fn reported(ptx: &str) -> BTreeSet<(usize, usize)> {
+    let job = Job {
+        ptx: ptx.to_owned(),
+        buffers: vec![Buffer::of(vec![0; 2048])],
+        steps: vec![Step::Launch(Launch {
+            entry: "k".to_owned(),
+            grid: [BLOCKS as u32, 1, 1],
+            block: [THREADS as u32, 1, 1],
+            shared: 0,
+            params: vec![Param::Buffer(0)],
+            cooperative: false,
+            stream: 0,
+        })],
+        ..Job::default()
+    };
+    let ran = watched::run(&job, &ScheduleSpec::Lockstep, 60_000_000);
+    assert!(ran.ended, "{ptx}");
+    let line = |site: u32, found: &RawFinding| {
+        let sites = ran.instrumented.sites.candidates(site, found.shared);
+        sites[0].loc.as_ref().map_or(0, |l| l.line as usize) - 1
+    };
+    let pair = |f: &RawFinding| {
+        let (a, b) = (line(f.first.site, f), line(f.site, f));
+        (a.min(b), a.max(b))
+    };
+    ran.results.findings.iter().map(pair).collect()
+}
+
+#[test]
+fn races_in_lines_are_reported_and_nothing_else() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut racy, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    for number in 0..200 {
+        let count = 2 + random.below(4);
+        let statements: Vec<_> = (0..count).map(|_| Statement::random(&mut random)).collect();
+        let ptx = module(&statements);
+        let (expected, found) = (races(&statements), reported(&ptx));
+        racy += u32::from(!expected.is_empty());
+        let body = ptx.split_once(".loc").map_or("", |(_, body)| body);
+        let told = format!("{number}: expected {expected:?}, found {found:?}\n{body}");
+        if !found.is_subset(&expected) {
+            wrong.push(told);
+        } else if found.is_empty() && !expected.is_empty() {
+            missed.push(told);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} false: {}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        racy > 100 && missed.is_empty(),
+        "{} of {racy} missed: {}",
+        missed.len(),
+        missed.join("\n")
+    );
+}

@@ -1,0 +1,208 @@
+//! Copies and memsets are accesses: kernels of our own, with checks and without the accesses themselves, stand for them on their streams.
+//!
+//! As long as a program uses one stream they are ordered with everything, and only noted. What is noted is checked when work comes on
+//! another stream that does not follow it.
+
+use crate::launches::current_device;
+use crate::order::StreamName;
+use crate::real_driver::real;
+use crate::state::{Copies, Kernel, Launched, Loaded, Noted, Range, State};
+use instrument::layout::Launch;
+use ptx::ast::{Item, Stmt};
+use report::SourceFile;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Arc, Mutex};
+
+/// Threads that go through memory, word by word.
+fn kernel(name: &str, access: &str) -> String {
+    format!(
+        ".visible .entry {name}(.param .u64 at, .param .u64 words)
+{{
+.reg .b64 %rd<8>; .reg .b32 %r<6>; .reg .pred %p<2>;
+ld.param.u64 %rd1, [at];
+ld.param.u64 %rd2, [words];
+cvta.to.global.u64 %rd1, %rd1;
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %ntid.x;
+mov.u32 %r3, %tid.x;
+mul.wide.u32 %rd3, %r1, %r2;
+cvt.u64.u32 %rd4, %r3;
+add.s64 %rd3, %rd3, %rd4;
+mov.u32 %r4, %nctaid.x;
+mul.wide.u32 %rd5, %r4, %r2;
+mov.b32 %r5, 0;
+NEXT:
+setp.ge.u64 %p1, %rd3, %rd2;
+@%p1 bra DONE;
+shl.b64 %rd6, %rd3, 2;
+add.s64 %rd6, %rd1, %rd6;
+{access};
+add.s64 %rd3, %rd3, %rd5;
+bra NEXT;
+DONE:
+ret;
+}}
+"
+    )
+}
+
+/// The most that are noted.
+const NOTED: usize = 256;
+const GRID: [u32; 3] = [128, 1, 1];
+const BLOCK: [u32; 3] = [256, 1, 1];
+
+impl State {
+    /// A copy or memset is about to be issued. `handle`: its stream, as the program names it.
+    pub fn copies(&mut self, name: &'static str, handle: usize, stream: StreamName, all: &[Range]) {
+        let Some(shadow) = &self.shadow else {
+            return;
+        };
+        if current_device() != Some(shadow.device) {
+            return;
+        }
+        // Whole words of memory that has a shadow.
+        let words = |(at, bytes, writes): &Range| {
+            let (first, end) = (at.next_multiple_of(4), (at + bytes) & !3);
+            let known = first < end && shadow.is_covered(first) && shadow.is_covered(end - 1);
+            known.then_some((first, end - first, *writes))
+        };
+        let ranges: Vec<Range> = all.iter().filter_map(words).collect();
+        if ranges.is_empty() {
+            return;
+        }
+        self.follow_copies(stream);
+        if self.order.is_alone(stream) {
+            let stamp = self.order.operation(stream);
+            if self.noted.len() == NOTED {
+                self.noted.remove(0);
+            }
+            let noted = Noted {
+                stamp,
+                name,
+                ranges,
+            };
+            self.noted.push(noted);
+            return;
+        }
+        let number = self.next_number();
+        let changed = self.order.launch(number, stream);
+        self.tell_concurrent(changed.as_deref());
+        self.check_copy(name, number, handle, &ranges);
+    }
+
+    /// Work comes on a stream: copies that it does not follow are checked now, as of before it.
+    pub fn follow_copies(&mut self, stream: StreamName) {
+        if self.noted.is_empty() {
+            return;
+        }
+        let order = &mut self.order;
+        self.noted.retain(|noted| !order.is_done(&noted.stamp));
+        let unordered = self
+            .noted
+            .extract_if(.., |n| !order.follows(stream, &n.stamp));
+        for noted in unordered.collect::<Vec<_>>() {
+            let number = self.next_number();
+            let changed = self.order.launch_at(number, noted.stamp);
+            self.tell_concurrent(changed.as_deref());
+            let Some(own) = self.shadow.as_ref().map(|s| s.stream) else {
+                return;
+            };
+            self.check_copy(noted.name, number, own, &noted.ranges);
+            if let Some(shadow) = &self.shadow {
+                shadow.wait();
+            }
+        }
+    }
+
+    fn check_copy(&mut self, name: &'static str, number: u32, handle: usize, ranges: &[Range]) {
+        if self.copies.is_none() {
+            self.copies = self.load_copies();
+        }
+        let (Some(copies), Some(shadow)) = (&self.copies, &self.shadow) else {
+            self.doubt("copies and memsets were not watched".to_owned());
+            return;
+        };
+        for (address, bytes, writes) in ranges {
+            let mut config = Launch {
+                config: shadow.config,
+                number,
+                concurrent: true,
+                shared_shift: 2,
+                module: copies.module as u32 & 0x3fff,
+                ..Launch::default()
+            }
+            .bytes();
+            let (mut at, mut words) = (*address, bytes / 4);
+            let mut params: [*mut c_void; 3] = [
+                (&raw mut at).cast(),
+                (&raw mut words).cast(),
+                config.as_mut_ptr().cast(),
+            ];
+            let function = copies.handles[usize::from(*writes)];
+            let nothing = std::ptr::null_mut::<*mut c_void>();
+            real!(cuLaunchKernel(function => usize, GRID[0] => u32, 1 => u32, 1 => u32, BLOCK[0] => u32, 1 => u32, 1 => u32, 0 => u32, handle => usize, params.as_mut_ptr() => *mut *mut c_void, nothing => *mut *mut c_void));
+            let kernel = match writes {
+                true => copies.writes.clone(),
+                false => copies.reads.clone(),
+            };
+            self.launched[number as usize] = Some(Launched {
+                kernel,
+                grid: GRID,
+                block: BLOCK,
+                number: 0,
+                call: Some(name),
+            });
+        }
+    }
+
+    fn load_copies(&mut self) -> Option<Copies> {
+        let header = ".version 7.0\n.target sm_75\n.address_size 64\n";
+        let text = header.to_owned()
+            + &kernel("reads", "ld.global.b32 %r5, [%rd6]")
+            + &kernel("writes", "st.global.b32 [%rd6], %r5");
+        let tree = ptx::parse(&text).ok()?;
+        let mut checked = instrument::instrument(&tree).ok()?;
+        for item in &mut checked.module.items {
+            if let Item::Function(function) = item
+                && ["reads", "writes"].contains(&function.name.as_str())
+                && let Some(body) = &mut function.body
+            {
+                // The checks stay: they are blocks.
+                body.retain(|s| !matches!(s, Stmt::Instruction(i) if i.has("global") && ["ld", "st"].contains(&i.opcode.as_str())));
+            }
+        }
+        let printed = CString::new(ptx::print(&checked.module)).ok()?;
+        let mut module = 0usize;
+        if real!(cuModuleLoadData(&mut module => *mut usize, printed.as_ptr() => *const libc::c_char))
+            != 0
+        {
+            return None;
+        }
+        let number = self.loaded.len();
+        let loaded = Arc::new(Loaded {
+            tree,
+            text: Arc::new(SourceFile::new("kernels.ptx".to_owned(), text)),
+            checked,
+            programs: Mutex::default(),
+        });
+        self.loaded.push(loaded.clone());
+        let mut handles = [0usize; 2];
+        let names: [&CStr; 2] = [c"reads", c"writes"];
+        for (handle, name) in handles.iter_mut().zip(names) {
+            real!(cuModuleGetFunction(handle => *mut usize, module => usize, name.as_ptr() => *const libc::c_char));
+        }
+        let kernel = |name: &str| {
+            Arc::new(Kernel {
+                name: name.to_owned(),
+                module: Some((number, loaded.clone())),
+                of_library: false,
+            })
+        };
+        Some(Copies {
+            module: number,
+            reads: kernel("reads"),
+            writes: kernel("writes"),
+            handles,
+        })
+    }
+}
