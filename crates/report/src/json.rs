@@ -112,7 +112,7 @@ pub struct Finding {
     /// How many times it occurred.
     count: u64,
     /// Whether it may have occurred more often: a pair of instructions is counted up to 4,096 times, and then not judged again.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     count_is_minimum: bool,
     /// How many copies of the guilty instructions take part: several where the compiler has unrolled a loop.
     copies: usize,
