@@ -1,4 +1,16 @@
 //! The race detector against the plain reference, over random programs.
+//!
+//! Each of these shortcuts was broken on purpose, once:
+//!
+//! | shortcut | mistake | noticed by |
+//! |---|---|---|
+//! | `racing_rows` | any rows count as known; those of reads set aside before; any order as observed; any read as replaced | `rows_whose_races_are_known_are_told_when_it_matters` |
+//! | | lines that others have touched not looked at; forgotten instead of told; told with a later stamp | the same |
+//! | lines that are packed again | though no barrier has settled them; the stamp of a later strong access not kept | three tests of atomics and of any programs, and the same |
+//! | `Cells::take_own` | another lane's write taken for its own | `the_fast_detector_judges_like_the_plain_one` |
+//! | | other readers not looked at | the same, `readers_of_another_block_outlive_a_barrier` |
+//! | reads that are set aside | forgotten instead of told | `rows_whose_races_are_known_are_told_when_it_matters`, which has strong accesses beside them |
+//! | atomics that are set aside | forgotten instead of told; told with a later stamp | `the_fast_detector_judges_atomics_that_it_sets_aside_like_the_plain_one` |
 
 mod steps;
 
