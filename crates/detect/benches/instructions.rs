@@ -180,9 +180,17 @@ fn matmul(n: usize) -> Setup {
     )
 }
 
+/// Races in every block: they are known after some thousand blocks, so that the difference between two grids is what a block costs then.
+fn racing_scan(blocks: u32) -> Setup {
+    let ptx = include_str!("../../../benches/kernels/known_races.sm_75.ptx");
+    let (grid, block) = (Dim3::linear(blocks), Dim3::linear(64));
+    Setup::new(ptx, grid, block, &[64, 64], &[])
+}
+
 fn kernels() -> Vec<(&'static str, Setup)> {
     let histogram = include_str!("../../../benches/kernels/histogram.sm_75.ptx");
     let scan = include_str!("../../../benches/kernels/scan.sm_75.ptx");
+    let updates = include_str!("../../../benches/kernels/updates.sm_75.ptx");
     vec![
         ("tiled product, n = 512", matmul(512)),
         ("tiled product, n = 128", matmul(128)),
@@ -204,6 +212,18 @@ fn kernels() -> Vec<(&'static str, Setup)> {
                 Dim3::linear(1024),
                 &[1 << 16, 1 << 16],
                 &[],
+            ),
+        ),
+        ("scan with races, 15,120 x 64", racing_scan(15_120)),
+        ("scan with races, 60,480 x 64", racing_scan(60_480)),
+        (
+            "updates of records, 16 x 256",
+            Setup::new(
+                updates,
+                Dim3::linear(16),
+                Dim3::linear(256),
+                &[1 << 16, 1 << 16],
+                &[(2, 64)],
             ),
         ),
     ]
@@ -280,6 +300,20 @@ fn main() {
             plain / unit.1,
             plain,
             races / plain
+        );
+    }
+    let racing: Vec<&Row> = (whole.iter())
+        .filter(|row| row.name.starts_with("scan with races"))
+        .collect();
+    if let [few, many] = racing[..] {
+        let time = many.races.saturating_sub(few.races).as_nanos() as f64;
+        let each = time / (many.steps - few.steps) as f64;
+        println!(
+            "{:<36}{:>8.2}{:>8.1}{:>12.1}",
+            "… once its races are known",
+            32.0 / each,
+            each / unit.0,
+            each
         );
     }
     if !is_wanted("grid") {

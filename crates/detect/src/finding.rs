@@ -212,9 +212,22 @@ impl Finding {
     }
 }
 
-/// How often a data race of two instructions is counted: what is there so often is there at least so often. Then it is known, and not
-/// judged again; what else one of the two takes part in still is.
-pub const COUNTED: u64 = 4096;
+/// How often a finding about two unordered accesses is counted by its rule and instructions: what is there so often is there at least so often.
+/// Then it is known, and not judged again; what else one of the two takes part in still is. (Tests come to it soon.)
+pub const COUNTED: u64 = if cfg!(test) { 4 } else { 4096 };
+
+/// Whether something of this rule that was counted so often may have happened more often: see [`COUNTED`].
+pub fn is_at_least(rule: Rule, count: u64) -> bool {
+    use Rule::*;
+    let pairs = [
+        DataRace,
+        SameValueWrite,
+        InsufficientScope,
+        LockstepAssumption,
+        UnorderedCommunication,
+    ];
+    count >= COUNTED && pairs.contains(&rule)
+}
 
 /// Groups that are kept. A program of thousands of unordered stores has millions of pairs, and nobody reads them.
 const GROUPS: usize = 20_000;
@@ -260,15 +273,15 @@ impl Findings {
         (finding.rule, first, second)
     }
 
-    /// Counts one more of a known group, the cheap way, and gives how many there are; `None` if the group is new. Data races are counted up
-    /// to [`COUNTED`].
-    pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> Option<u64> {
+    /// Counts one more of a known group, the cheap way and up to [`COUNTED`], and tells whether it has just come to that; `None` if the group
+    /// is new.
+    pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> Option<bool> {
         let finding = self.groups.get_mut(&(rule, a.min(b), a.max(b)))?;
-        finding.count += 1;
-        if rule == Rule::DataRace {
-            finding.count = finding.count.min(COUNTED);
+        if finding.count >= COUNTED {
+            return Some(false);
         }
-        Some(finding.count)
+        finding.count += 1;
+        Some(finding.count == COUNTED)
     }
 
     /// Whether there is a group.

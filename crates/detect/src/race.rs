@@ -30,7 +30,8 @@
 //! memory, one entry stands for a whole line of granules ([`lines`]). A granule is the largest unit that
 //! all accesses of the program are multiples of, so the answer is exact to the byte. A
 //! warp's access to adjacent memory is one branch-free loop over slices. Reads of shared memory by whole warps are set aside until
-//! something depends on them, which mostly is never ([`rows`]), and so are atomics on shared memory ([`atomics`]).
+//! something depends on them, which mostly is never ([`rows`]), and so are atomics on shared memory ([`atomics`]), and rows that race as it
+//! is known ([`racing_rows`]).
 //!
 //! *Scopes.* Each clock exists twice, as the scopes have it and as it would be if all were
 //! wide enough: what only the second one orders is `insufficient-scope`.
@@ -76,6 +77,7 @@ mod known;
 pub mod lines;
 mod merge;
 pub mod pages;
+mod racing_rows;
 mod readers;
 mod reads;
 pub mod report;
@@ -125,7 +127,7 @@ pub struct Detector {
     contention: Contention,
     /// Launches that run side by side, where there may be such.
     together: Option<Box<Together>>,
-    /// For comparison: no atomic is set aside.
+    /// For comparison: neither atomics nor racing rows are set aside.
     #[cfg(test)]
     pub(crate) tells_at_once: bool,
     /// Of the launch that runs: its place among them, and what its blocks know from their beginning.
@@ -484,7 +486,14 @@ impl Detector {
             if shadow {
                 return;
             }
+            let racing = !weak && !reporter.known.is_empty() || !resident.racing.is_empty();
+            #[cfg(test)]
+            let racing = racing && !self.tells_at_once;
+            if racing && resident.set_row_aside(access, launch, reporter) {
+                return;
+            }
             resident.tell(launch, reporter);
+            resident.told = true;
             resident.atomics.mix();
         }
         match (weak, global) {

@@ -4,6 +4,7 @@
 
 use super::trace::Trace;
 use super::{Accepted, Report, Setting, Unseen, Verdict, Who};
+use detect::finding::is_at_least;
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -110,6 +111,9 @@ pub struct Finding {
     replay: Option<String>,
     /// How many times it occurred.
     count: u64,
+    /// Whether it may have occurred more often: a pair of instructions is counted up to 4,096 times, and then not judged again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    count_is_minimum: bool,
     /// How many copies of the guilty instructions take part: several where the compiler has unrolled a loop.
     copies: usize,
     /// The builds in which it appears; empty if there is only one build.
@@ -219,6 +223,7 @@ impl From<&super::Diagnostic> for Finding {
             help: from.help.clone(),
             replay: from.replay.clone(),
             count: from.count,
+            count_is_minimum: is_at_least(from.rule, from.count),
             copies: from.about.copies(),
             builds: from.builds.clone(),
             expected: from.expected,

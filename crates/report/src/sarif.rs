@@ -2,6 +2,7 @@
 
 use super::json::columns;
 use super::{Accepted, Diagnostic, Label, Report};
+use detect::finding::is_at_least;
 use detect::rules::{Level, Rule};
 use serde_json::{Value, json};
 
@@ -103,6 +104,10 @@ fn result(diagnostic: &Diagnostic) -> Value {
         "relatedLocations": related,
         "occurrenceCount": diagnostic.count,
     });
+    if is_at_least(diagnostic.rule, diagnostic.count) {
+        // SARIF 2.1.0, 3.8 "Property bags".
+        value["properties"] = json!({ "occurrenceCountIsMinimum": true });
+    }
     // SARIF 2.1.0, 3.35 "suppression object".
     if let Some(accepted) = &diagnostic.accepted {
         let (kind, reason) = match accepted {

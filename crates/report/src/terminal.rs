@@ -3,7 +3,7 @@
 use super::{Check, Diagnostic, Label, NoLaunch, Report, SourcePlace, Unseen, Verdict, causes};
 use annotate_snippets as a;
 use anstyle::{AnsiColor, Style};
-use detect::finding::COUNTED;
+use detect::finding::is_at_least;
 use detect::rules::{Level, Rule};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -148,8 +148,10 @@ pub(crate) fn seen(diagnostic: &Diagnostic) -> Option<String> {
         1 => String::new(),
         n => format!(", in {n} copies of these instructions"),
     };
-    let counted = diagnostic.rule == Rule::DataRace && diagnostic.count >= COUNTED;
-    let least = if counted { "at least " } else { "" };
+    let least = match is_at_least(diagnostic.rule, diagnostic.count) {
+        true => "at least ",
+        false => "",
+    };
     let times = (diagnostic.count > 1)
         .then(|| format!("seen {least}{} times{copies}", thousands(diagnostic.count)));
     let builds = (!diagnostic.builds.is_empty())

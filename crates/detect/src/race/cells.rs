@@ -383,6 +383,50 @@ impl Cells {
         Ok(())
     }
 
+    /// A weak access of one lane to one cell of an open line that nobody but the lane has accessed, and whose reads are of one instruction: as
+    /// [`Cells::add_reader`] or [`Cells::add_write`] remember it. An error means that nothing was done.
+    #[inline(always)]
+    pub fn take_own(
+        &mut self,
+        at: usize,
+        lane: u32,
+        read: bool,
+        v: &View<'_>,
+        site: Site,
+    ) -> Result<(), Race> {
+        let strong = |slot: &Slot| slot.class != 0 || v.fine_sync;
+        if !self.lines[at / LINE].is_open_global(v) || self.slots.get(at).is_some_and(strong) {
+            return Err(Race);
+        }
+        let (me, bit) = (v.me, 1 << lane);
+        let own_write =
+            self.w_stamp[at] == 0 || self.w_warp[at] == me && lane_of(self.w_tag[at]) == lane;
+        let (r_stamp, r_tag) = (self.r_stamp[at], self.r_tag[at]);
+        let own_read = r_stamp == 0
+            || self.r_warp[at] == me
+                && self.r_mask[at] == bit
+                && r_tag & (TWIN | PAIR) == 0
+                && r_stamp < LIST;
+        if !(own_write && own_read) {
+            return Err(Race);
+        }
+        if read {
+            let tag = site.0 << 5;
+            if r_stamp == v.now && r_tag != tag {
+                return Err(Race);
+            }
+            (self.r_stamp[at], self.r_warp[at]) = (v.now, me);
+            (self.r_mask[at], self.r_tag[at]) = (bit, tag);
+            return Ok(());
+        }
+        self.written = true;
+        (self.w_stamp[at], self.w_warp[at]) = (v.now, me);
+        self.w_tag[at] = tag(site, lane);
+        (self.r_stamp[at], self.r_warp[at]) = (0, 0);
+        (self.r_mask[at], self.r_tag[at]) = (0, 0);
+        Ok(())
+    }
+
     /// 1 if some cell's last weak write may be unordered before the lane's access, and that is not known.
     fn write_hazards<const GLOBAL: bool>(
         &self,

@@ -78,7 +78,7 @@ pub struct Line {
     represented: u32,
     /// In shared memory, the stamp of the last read.
     latest_read: Stamp,
-    /// Of an open one, the stamp of the last access.
+    /// Of one that is not packed, the stamp of the last access.
     latest: Stamp,
     write: Span,
     /// The read, where there is one.
@@ -95,6 +95,12 @@ impl Line {
             self.state = State::Packed;
         }
         self.state == State::Packed
+    }
+
+    /// Whether it is an open one of global memory, without strong accesses.
+    #[inline(always)]
+    pub(super) fn is_open_global(&self, v: &View<'_>) -> bool {
+        v.global && self.state == State::Open
     }
 
     fn forget_reads(&mut self) {
@@ -202,6 +208,7 @@ impl Cells {
     /// Whether a line is packed, and its last write settled.
     #[inline(always)]
     pub fn is_readable(&mut self, line: usize, v: &View<'_>) -> bool {
+        self.repack(line, v);
         let line = &mut self.lines[line];
         line.is_packed(v) && line.write.is_settled(v)
     }
@@ -243,6 +250,7 @@ impl Cells {
 
     #[inline(always)]
     fn read_span(&mut self, at: usize, new: Span, v: &View<'_>) -> Result<(), Race> {
+        self.repack(at, v);
         let lines = self.lines.len();
         let line = &mut self.lines[at];
         if !line.is_packed(v) {
@@ -260,6 +268,7 @@ impl Cells {
     /// A weak write; as [`Cells::read_packed`].
     #[inline(always)]
     pub fn write_packed(&mut self, part: &Part, v: &View<'_>, site: Site) -> Result<(), Race> {
+        self.repack(part.line, v);
         let line = &mut self.lines[part.line];
         if !line.is_packed(v) {
             return Err(Race);
@@ -269,11 +278,43 @@ impl Cells {
         Ok(())
     }
 
+    /// Whether nothing is remembered of a line of shared memory that has happened since the block's last barrier, reads of a packed one left
+    /// out unless `reads`.
+    #[inline]
+    pub fn is_untouched(&self, line: usize, reads: bool, v: &View<'_>) -> bool {
+        let line = &self.lines[line];
+        match line.state {
+            State::Packed => {
+                line.write.is_settled(v) && !(reads && line.latest_read >= v.block_floor)
+            }
+            State::Open | State::Strong => line.latest < v.block_floor,
+        }
+    }
+
+    /// A line of shared memory in which a barrier has ordered all that was strong is packed again.
+    #[inline(always)]
+    fn repack(&mut self, line: usize, v: &View<'_>) {
+        let known = &self.lines[line];
+        if known.state == State::Strong && !v.global && !v.fine_sync && known.latest < v.block_floor
+        {
+            self.forget_line(line);
+        }
+    }
+
+    #[inline(never)]
+    fn forget_line(&mut self, line: usize) {
+        for at in line * LINE..line * LINE + LINE {
+            self.forget_strong(at);
+        }
+        self.lines[line].state = State::Open;
+    }
+
     /// Opens the line of a granule, for an access of the viewing warp.
     #[inline]
     pub fn open(&mut self, at: usize, strong: bool, v: &View<'_>) {
-        let line = &self.lines[at / LINE];
+        let line = &mut self.lines[at / LINE];
         if line.state == State::Strong {
+            line.latest = line.latest.max(v.now);
             return;
         }
         if line.state == State::Packed {

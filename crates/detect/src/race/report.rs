@@ -3,10 +3,10 @@
 use super::block::{View, lanes};
 use super::cells::{Cells, Entry, FAR, PAIR, lane_of, site_of};
 use super::clock::Stamp;
-use super::known::Known;
+use super::known::{Known, Partners};
 use super::strong::{Clash, Loads, StrongAccess, clash_with_read, clash_with_write};
 use super::strong_cell::{is_unordered, unordered_readers};
-use crate::finding::{Action, COUNTED, Detail, End, Finding, Findings, Place};
+use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};
 use simt::observer::{Access, AccessKind, Order, Scope};
@@ -142,25 +142,44 @@ impl Reporter {
         self.add_all(&others, current, v);
     }
 
-    /// Whether a weak access of `lane` to a cell races with nothing but what it is known to race with.
-    pub fn knows(
-        &self,
-        cells: &Cells,
-        at: usize,
-        (site, lane, reads): (Site, u32, bool),
-        v: &View<'_>,
-    ) -> bool {
+    /// Whether a weak access to a cell races with nothing but what it is known to race with.
+    pub fn knows(&self, cells: &Cells, at: usize, current: &Current<'_>, v: &View<'_>) -> bool {
         if self.known.is_empty() {
             return false;
         }
-        let known = |other: u32| self.known.has(site.0, other);
-        let written = cells.check_write(at, lane, v).is_ok() || known(site_of(cells.w_tag[at]));
+        let (site, lane) = (current.access.site.0, current.lane);
+        let reads = current.access.kind == AccessKind::Read;
+        let known = |other: u32| self.known.races.has(site, other);
+        let same = |other: u32| {
+            let known = !reads && !v.fine_sync && self.known.same_values.has(site, other);
+            known && current.repeats_value()
+        };
+        let writer = site_of(cells.w_tag[at]);
+        let written = cells.check_write(at, lane, v).is_ok() || known(writer) || same(writer);
         let strong = || {
             cells.check_strong_writes(at, lane, v).is_ok()
                 && (reads || cells.check_strong_reads(at, lane, v).is_ok())
         };
         let read = |e: Entry| known(e.site) || v.unordered(lane, e.warp, e.mask, e.stamp) == 0;
         written && strong() && (reads || cells.readers(at).all(read))
+    }
+
+    /// The writers and readers that all lanes of a weak access are known to race with, if they race with them: some of them.
+    #[inline]
+    pub fn partners(&self, access: &Access<'_>, v: &View<'_>) -> Partners {
+        if self.known.is_empty() {
+            return Partners::default();
+        }
+        let races = self.known.races.partners(access.site);
+        let same = self.known.same_values.partners(access.site);
+        if same == Partners::default() || v.fine_sync {
+            return races;
+        }
+        let bytes = u64::from(access.bytes());
+        match access.stores {
+            Some(stores) if stores.repeats(access.mask, access.address, bytes) => races.and(same),
+            _ => races,
+        }
     }
 
     /// Reports all that a strong access to a cell races with.
@@ -226,9 +245,9 @@ impl Reporter {
     fn add(&mut self, other: &Other, current: &Current<'_>, v: &View<'_>) {
         let access = current.access;
         let site = Site(other.site);
-        if let Some(count) = self.findings.count_again(other.rule, access.site, site) {
-            if other.rule == Rule::DataRace && count == COUNTED {
-                self.known.add(access.site, site);
+        if let Some(known) = self.findings.count_again(other.rule, access.site, site) {
+            if known {
+                self.known.add(other.rule, access.site, site);
             }
             return;
         }

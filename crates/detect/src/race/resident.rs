@@ -6,6 +6,8 @@ use super::block::{Block, View};
 use super::cells::Cells;
 use super::contention::{Contention, Locations};
 use super::folded::last_of_each;
+use super::lines::LINE;
+use super::racing_rows::RacingRows;
 use super::report::Reporter;
 use super::rows::{self, ReadLog};
 use super::strong::AccessShape;
@@ -26,6 +28,10 @@ pub(super) struct Resident {
     pub log: ReadLog,
     /// Atomics on shared memory that its shadow does not know of yet; none while there are such reads.
     pub atomics: AtomicLog,
+    /// Rows whose races are known, which its shadow does not know of yet; made after those reads. None while there are such atomics.
+    pub racing: RacingRows,
+    /// Whether its shadow has been told of reads since the last barrier.
+    pub told: bool,
     /// Where strong accesses were made to its shared memory since the last barrier.
     pub strong: Locations,
 }
@@ -37,6 +43,9 @@ impl Resident {
         if !self.log.is_empty() {
             self.tell_reads(launch, reporter);
         }
+        if !self.racing.is_empty() {
+            self.tell_racing_rows(launch, reporter);
+        }
         if self.atomics.concerns_shadow() {
             self.tell_atomics(launch, reporter);
         }
@@ -45,8 +54,60 @@ impl Resident {
     /// A barrier of the whole block has settled all that was done to its shared memory.
     pub fn settle(&mut self) {
         self.log.clear();
+        self.racing.clear();
+        self.told = false;
         self.atomics.settle();
         self.strong.clear();
+    }
+
+    /// Sets a row aside if all that it may race with is known. False, and nothing has happened, if it does not.
+    #[inline(never)]
+    pub fn set_row_aside(
+        &mut self,
+        access: &Access<'_>,
+        launch: &Shape,
+        reporter: &Reporter,
+    ) -> bool {
+        let v = launch.view(&self.block, access.who.warp.0, false);
+        if launch.shared_shift != 2 || v.fine_sync || self.atomics.concerns_shadow() {
+            return false;
+        }
+        let fits = (self.racing).fits(access, &self.log, &reporter.known, &v);
+        let Some(row) = fits else {
+            return false;
+        };
+        let touched = |granule: usize| !self.shared.is_untouched(granule / LINE, self.told, &v);
+        if row
+            .granules()
+            .iter()
+            .any(|(from, to)| touched(*from) || touched(*to))
+        {
+            return false;
+        }
+        self.racing.add(row, access.stores);
+        self.atomics.mix();
+        true
+    }
+
+    #[inline(never)]
+    fn tell_racing_rows(&mut self, launch: &Shape, reporter: &mut Reporter) {
+        let id = BlockId(self.block.id);
+        self.told = true;
+        for row in self.racing.take() {
+            // As it was then.
+            let warp = row.warp as usize;
+            let now = self.block.warps[warp];
+            self.block.warps[warp].now = row.stamp;
+            self.block.warps[warp].floor = row.warp_floor;
+            row.tell(id, |access| match access.is_weak() {
+                true => {
+                    let v = launch.view(&self.block, row.warp, false);
+                    (self.shared).weak(access, &v, launch.shared_shift, reporter);
+                }
+                false => Strong { launch, access }.run(&mut self.shared, &mut self.block, reporter),
+            });
+            self.block.warps[warp] = now;
+        }
     }
 
     /// Sets a strong access to shared memory aside, where the shadow can do without it, and where `contention` can: whether each does.
@@ -162,6 +223,7 @@ impl Resident {
 
     #[inline(never)]
     pub fn tell_reads(&mut self, launch: &Shape, reporter: &mut Reporter) {
+        self.told = true;
         let view = launch.view(&self.block, 0, false);
         let who = WarpRef {
             block: BlockId(self.block.id),

@@ -38,8 +38,8 @@ impl Detector {
         }
         let at = self.find(self.first.block(block));
         let resident = &self.residents[at];
-        self.contention
-            .is_quiet(&resident.strong, &resident.atomics)
+        resident.racing.is_empty()
+            && (self.contention).is_quiet(&resident.strong, &resident.atomics)
     }
 
     /// Sets reads of shared memory aside, in their order: how many. The next one has to be told as an [`Access`].

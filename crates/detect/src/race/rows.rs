@@ -88,6 +88,19 @@ impl ReadLog {
         self.len == 0
     }
 
+    /// Whether there are so many at most, none of them a run, and a condition holds for each: its warp, its stamp, what it is.
+    pub fn all_of_few(
+        &self,
+        most: usize,
+        condition: impl Fn(u32, Stamp, &SharedRead) -> bool,
+    ) -> bool {
+        self.len <= most
+            && self.places[..self.len].iter().all(|read| match &read.what {
+                What::Rows(rows) => condition(read.warp, read.stamp, rows),
+                What::Run(_) => false,
+            })
+    }
+
     /// A barrier has settled all of them.
     pub fn clear(&mut self) {
         self.len = 0;

@@ -2,6 +2,7 @@
 
 use super::block::{View, lanes};
 use super::cells::{self, Cells, lane_tables};
+use super::known::Partners;
 use super::lines::{LINE, Part};
 use super::pages::Shadow;
 use super::report::{Current, Reporter};
@@ -20,7 +21,15 @@ pub(super) trait WeakAccesses: Shadow {
         let both = access.mask & access.mask << 1;
         let (next, same) = (next & both, same & both);
         let mut left = access.mask;
-        while left != 0 {
+        let mut known = None;
+        let apart = next | same == 0;
+        loop {
+            if apart {
+                left = self.apart(access, left, cells, v, shift);
+            }
+            if left == 0 {
+                return;
+            }
             let first = left.trailing_zeros();
             // How many lanes after the first go on as it began.
             let length = |steps: Mask| 1 + (u64::from(steps) >> (first + 1)).trailing_ones();
@@ -30,10 +39,51 @@ pub(super) trait WeakAccesses: Shadow {
                 self.broadcast(access, lanes(repeats), cells, shift, v, reporter);
                 left &= !lanes(repeats);
             } else {
-                self.run(access, first, run, cells, shift, v, reporter);
+                self.run(access, first, run, cells, shift, v, reporter, &mut known);
                 left &= !lanes(run);
             }
         }
+    }
+
+    /// Lanes of which none accesses memory next to another one's, as far as [`Cells::take_own`] can do that. Those that are left, from the first
+    /// one on for which it can't.
+    #[inline(always)]
+    fn apart(
+        &mut self,
+        access: &Access<'_>,
+        mut left: Mask,
+        cells: usize,
+        v: &View<'_>,
+        shift: u32,
+    ) -> Mask {
+        let read = access.kind == AccessKind::Read;
+        while left != 0 {
+            let cell = access.address[left.trailing_zeros() as usize] >> shift;
+            let Some((page, at)) = self.piece(cell, cells) else {
+                break;
+            };
+            let before = left;
+            // As long as they are in the same place.
+            let first = cell - at as u64;
+            let granules = page.granules() as u64;
+            while left != 0 {
+                let lane = left.trailing_zeros();
+                let at = (access.address[lane as usize] >> shift).wrapping_sub(first);
+                if at.saturating_add(cells as u64) > granules {
+                    break;
+                }
+                let mut own = at as usize..at as usize + cells;
+                // To take one again that has been taken changes nothing.
+                if own.any(|at| page.take_own(at, lane, read, v, access.site).is_err()) {
+                    break;
+                }
+                left &= left - 1;
+            }
+            if left == before {
+                break;
+            }
+        }
+        left
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -46,6 +96,7 @@ pub(super) trait WeakAccesses: Shadow {
         shift: u32,
         v: &View<'_>,
         reporter: &mut Reporter,
+        known: &mut Option<Partners>,
     ) {
         let start = access.address[first as usize];
         let (lane, bit) = lane_tables(cells);
@@ -74,7 +125,8 @@ pub(super) trait WeakAccesses: Shadow {
                 page.open(at, false, v);
                 let lane = &lane[number..][..part.count];
                 let bit = &bit[number..][..part.count];
-                let (site, known) = (access.site, reporter.known.partners(access.site));
+                let site = access.site;
+                let known = *known.get_or_insert_with(|| reporter.partners(access, v));
                 let fast = match (read, v.global) {
                     _ if part.count < 4 => Err(cells::Race),
                     (true, true) => page.read_run::<true>(at, lane, bit, v, site, known),
@@ -148,7 +200,7 @@ fn weak_cell(
             } else {
                 page.check_overwrite(at, lane, v)
             };
-            if check.is_err() && !reporter.knows(page, at, (access.site, lane, read), v) {
+            if check.is_err() {
                 let first = access.address[lane as usize];
                 let into = (bytes.start - first) % u64::from(access.element);
                 let current = Current {
@@ -157,7 +209,9 @@ fn weak_cell(
                     address: bytes.start - into,
                     bytes: bytes.clone(),
                 };
-                reporter.weak(page, at, &current, v);
+                if !reporter.knows(page, at, &current, v) {
+                    reporter.weak(page, at, &current, v);
+                }
             }
         }
     }

@@ -338,6 +338,38 @@ pub fn atomic_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Whole warps that exchange rows of shared memory as if they ran in lockstep, and now and then something else that depends on it.
+pub fn lockstep_step() -> impl Strategy<Value = Step> {
+    let row = |at: u64, step: u64| [(at, Layout::Adjacent), (at + step, Layout::Adjacent)];
+    let access =
+        (0..8u32, any::<bool>(), 0..5u64, 0..8u32).prop_map(move |(kind, writes, at, rare)| {
+            let does = if writes { write(0) } else { read(0) };
+            let at = 4 * [0, 1, 1, 32, 64][at as usize];
+            let does = does.halves(row(at, if rare == 0 { 128 } else { 64 }));
+            match (kind, rare) {
+                (0..2, _) => does,
+                (2, 0) => Does {
+                    halves: None,
+                    ..atom(at)
+                },
+                (2, 1) => does.halves([(at, Layout::Same), (at, Layout::Same)]),
+                (2, 2) => does.order(Order::Relaxed, Scope::Gpu),
+                _ => does.volatile(),
+            }
+        });
+    let who = || (0..2u32, prop_oneof![4 => Just(0), 1 => Just(1u32)]);
+    prop_oneof![
+        12 => (who(), prop_oneof![8 => Just(ALL), 1 => mask()], access)
+            .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        1 => (who(), prop_oneof![3 => Just(ALL), 1 => mask()])
+            .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
+        3 => (0..2u32).prop_map(Step::Barrier),
+        1 => (who(), prop_oneof![Just(0u64), Just(4)]).prop_map(|((b, w), at)| {
+            Step::Reads(b, w, vec![[(at, Layout::Adjacent), (at + 64, Layout::Adjacent)]])
+        }),
+    ]
+}
+
 /// A step, and what becomes of what it reads.
 type Effective = (Step, Effect);
 

@@ -166,3 +166,67 @@ fn a_race_is_counted_so_often_and_then_known_and_others_are_still_judged() {
         assert!(late.len() > 2, "{late:?}");
     }
 }
+
+/// Findings by rule and instructions, with how often each was counted.
+fn counted(outcome: &Outcome) -> Vec<(Rule, u32, u32, u64)> {
+    let of = |f: &Finding| (f.rule, f.sites().0.0, f.sites().1.0, f.count);
+    outcome.findings.iter().map(of).collect()
+}
+
+#[test]
+fn writes_of_one_value_are_counted_so_often_and_another_value_is_still_found() {
+    let body = "mul.wide.u32 %p, %t, 4;\nadd.u64 %p, %p, %x;\nmov.u32 %v, 7;\n\
+        setp.eq.u32 %o, %b, LATE;\n@%o mov.u32 %v, %t;\nst.global.u32 [%p], %v;\n";
+    for jobs in [1, 4] {
+        let with = |late: u32| {
+            let options = Options {
+                jobs,
+                ..Options::default()
+            };
+            let body = body.replace("LATE", &late.to_string());
+            counted(&run(options, 4096, 200, &body))
+        };
+        let [(rule, _, _, count)] = with(1_000)[..] else {
+            panic!("one finding");
+        };
+        assert_eq!((rule, count), (Rule::SameValueWrite, COUNTED));
+        // The last block comes when the pair is long known.
+        let late = with(199);
+        assert_eq!(late.len(), 1, "{late:?}");
+        assert_eq!(late[0].0, Rule::DataRace);
+        assert!(late[0].3 >= COUNTED, "{late:?}");
+    }
+}
+
+#[test]
+fn a_warp_in_lockstep_is_counted_so_often_and_what_is_new_is_still_found() {
+    // Each lane takes what the next one has stored, in a row of shared memory of its warp's own.
+    let exchange = ".shared .align 4 .b8 row[1024];\nmov.u32 %i, row;\nshr.u32 %v, %t, 5;\nmad.lo.u32 %i, %v, 256, %i;\n\
+        and.b32 %v, %t, 31;\nmad.lo.u32 %i, %v, 4, %i;\nst.volatile.shared.u32 [%i+64], %v;\nld.volatile.shared.u32 %v, [%i+32];\n\
+        st.volatile.shared.u32 [%i+64], %v;\nld.volatile.shared.u32 %v, [%i+48];\nst.global.u32 [%x], 0;\n";
+    for jobs in [1, 4] {
+        let with = |blocks, more: &str| {
+            let options = Options {
+                jobs,
+                ..Options::default()
+            };
+            let all = counted(&run(options, 4096, blocks, &format!("{exchange}{more}")));
+            let kept = all.into_iter().filter(|f| f.0 == Rule::LockstepAssumption);
+            kept.collect::<Vec<_>>()
+        };
+        let (few, all) = (with(2, ""), with(400, ""));
+        let pairs = |all: &[(Rule, u32, u32, u64)]| -> BTreeSet<(u32, u32)> {
+            all.iter().map(|f| (f.1.min(f.2), f.1.max(f.2))).collect()
+        };
+        assert_eq!(pairs(&few), pairs(&all));
+        assert!(all.len() >= 3, "{all:?}");
+        assert!(all.iter().all(|f| f.3 == COUNTED), "{all:?}");
+        // One more in the last block.
+        let late = with(
+            400,
+            "setp.ne.u32 %o, %b, 399;\n@%o bra E;\nst.volatile.shared.u32 [%i+68], %v;\nE:\n",
+        );
+        assert!(late.len() > all.len(), "{late:?}");
+        assert!(late.iter().any(|f| f.3 < COUNTED), "{late:?}");
+    }
+}

@@ -122,6 +122,18 @@ impl<S: Words + std::fmt::Debug> StoredValues for StoredRow<'_, S> {
     fn is_written(&self, at: u64) -> bool {
         self.0.is_valid(at, 1, 0)
     }
+    fn repeats(&self, mask: Mask, address: &Row64, _: u64) -> bool {
+        let mut differs = 0;
+        for lane in 0..LANES {
+            // All lanes store, so that there is memory for each of them.
+            let word = self.0.get((address[lane] >> 2) as usize, lane);
+            differs |= (word ^ self.1[lane]) & (mask >> lane & 1).wrapping_neg();
+        }
+        differs == 0
+    }
+    fn words(&self) -> Option<&Row32> {
+        Some(self.1)
+    }
 }
 
 /// A full warp whose words lie anyhow, at [`Core::address`], as work for [`at_best`]. False if it is for others to perform.

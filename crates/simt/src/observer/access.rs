@@ -1,7 +1,7 @@
 //! Accesses to memory: what they do, how they are ordered, and how a warp's addresses lie.
 
 use super::WarpRef;
-use crate::alu::Row64;
+use crate::alu::{Row32, Row64};
 use crate::ids::*;
 
 /// The state space that an access touched, generic addresses resolved.
@@ -157,6 +157,18 @@ pub trait StoredValues: std::fmt::Debug {
     fn before(&self, at: u64) -> u8;
     /// Whether anything has written that byte before the instruction.
     fn is_written(&self, at: u64) -> bool;
+    /// Whether each of these lanes stores so many bytes that are at its address already.
+    fn repeats(&self, mask: Mask, address: &Row64, bytes: u64) -> bool {
+        let lanes = (0..LANES).filter(|lane| mask >> lane & 1 == 1);
+        lanes.into_iter().all(|lane| {
+            let mut places = address[lane]..address[lane] + bytes;
+            places.all(|at| self.stored(lane, at) == self.before(at))
+        })
+    }
+    /// The words that the lanes of a full warp store, where each stores one.
+    fn words(&self) -> Option<&Row32> {
+        None
+    }
 }
 
 /// How the words of half a warp lie.

@@ -512,7 +512,7 @@ fn atomic() -> impl Strategy<Value = String> {
 }
 
 fn exchange() -> impl Strategy<Value = String> {
-    (0..9u32, data(), data(), data(), 0..32u32).prop_map(|(how, d, a, b, k)| match how {
+    (0..13u32, data(), data(), data(), 0..32u32).prop_map(|(how, d, a, b, k)| match how {
         0 => format!("shfl.sync.idx.b32 %r{d}, %r{a}, {k}, 31, -1;"),
         1 => format!("shfl.sync.up.b32 %r{d}|%p0, %r{a}, {k}, 0, -1;"),
         2 => format!("shfl.sync.down.b32 %r{d}, %r{a}, {k}, 31, -1;"),
@@ -521,6 +521,13 @@ fn exchange() -> impl Strategy<Value = String> {
         5 => format!("vote.sync.ballot.b32 %r{d}, %p5, -1;"),
         6 => format!("redux.sync.add.s32 %r{d}, %r{a}, -1;"),
         7 => format!("match.any.sync.b32 %r{d}, %r{a}, -1;"),
+        // Each lane names others: halves of the warp, itself, lanes that name others again, itself not.
+        8 => format!(
+            "and.b32 %r9, %r4, 16;\nmov.u32 %r8, 65535;\nshl.b32 %r9, %r8, %r9;\nshfl.sync.bfly.b32 %r{d}, %r{a}, {k}, 31, %r9;"
+        ),
+        9 => format!("mov.u32 %r9, %lanemask_eq;\nredux.sync.add.s32 %r{d}, %r{a}, %r9;"),
+        10 => format!("mov.u32 %r9, %lanemask_le;\nmatch.any.sync.b32 %r{d}, %r{a}, %r9;"),
+        11 => format!("mov.u32 %r9, %lanemask_lt;\nvote.sync.ballot.b32 %r{d}, %p5, %r9;"),
         _ => format!("activemask.b32 %r{d};"),
     })
 }
