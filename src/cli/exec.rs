@@ -1,8 +1,8 @@
 //! `racetrap exec`: a whole program, host code and all, on the simulated device.
 
 use super::accept::AcceptArgs;
-use super::also::AlsoArgs;
-use super::choice::choice;
+use super::report_files::AlsoArgs;
+use super::value_enums::choice;
 use check::verdict::quote;
 use clap::Args;
 use context::options::Options;

@@ -13,7 +13,7 @@ use ::grade::format::{self, table::Roster};
 use ::grade::grade::{grade_step_by_step, name_of};
 use ::grade::result::Graded;
 use ::grade::view::{View, When, view};
-use ::grade::{assignment, class as classes, selftest, written};
+use ::grade::{assignment, class as classes, input_files, selftest};
 use clap::Args;
 use report::{Failure, exit};
 use std::collections::BTreeMap;
@@ -278,7 +278,7 @@ fn write_input(
     sizes: &[(String, i64)],
 ) -> Result<(String, u8), Failure> {
     let sizes = sizes.iter().cloned().collect();
-    let all = written::write(path, input, &sizes, folder);
+    let all = input_files::write(path, input, &sizes, folder);
     let mut out = String::new();
     for one in all.map_err(|e| Failure::usage(e.to_string()))? {
         let sizes: Vec<String> = one

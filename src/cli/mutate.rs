@@ -1,10 +1,10 @@
 //! `racetrap mutate`: which barriers, fences, scopes and atomics of a kernel are needed.
 
 use super::check::{KernelArgs, jobs};
-use super::choice::choice;
+use super::check_progress::Watched;
 use super::progress::Progress;
 use super::run::{Where, select};
-use super::watched::Watched;
+use super::value_enums::choice;
 use catalog::case_result;
 use catalog::load::{Catalog, Entry};
 use catalog::runner::parallel;

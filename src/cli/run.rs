@@ -1,9 +1,9 @@
 //! `racetrap run`, `list` and `replay`: commands on the catalogue.
 
 use super::accept::Known;
-use super::also::AlsoArgs;
-use super::choice::choice;
 use super::progress::Progress as Live;
+use super::report_files::AlsoArgs;
+use super::value_enums::choice;
 use anstyle::Style;
 use catalog::case_result::{self, CaseResult, Settings};
 use catalog::error::RENEW;

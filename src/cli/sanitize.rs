@@ -1,8 +1,8 @@
 //! `racetrap sanitize`: any program under a tool of compute-sanitizer, on a GPU.
 
 use super::accept::AcceptArgs;
-use super::also::AlsoArgs;
-use super::choice::choice;
+use super::report_files::AlsoArgs;
+use super::value_enums::choice;
 use clap::Args;
 use detect::rules::Level;
 use evidence::sanitizer::judge::FOUND_SOMETHING;

@@ -1,8 +1,8 @@
 //! `racetrap test`: the cases of a catalogue on the simulator, on a GPU, or under a tool of compute-sanitizer, without cargo.
 
 use super::accept::AcceptArgs;
-use super::choice::{Choice, choice};
 use super::run::{self, RunArgs};
+use super::value_enums::{Choice, choice};
 use crate::harness;
 use catalog::load::{Catalog, Entry};
 use catalog::native::{self, Settings};

@@ -1,6 +1,6 @@
 //! The simulator's side: a kernel that runs a block of PTX in a loop and writes down what its registers hold.
 
-#[path = "../../../crates/detect/benches/setup/mod.rs"]
+#[path = "../../../crates/detect/benches/setup.rs"]
 mod setup;
 
 use crate::block::{Block, LANES, Row};

@@ -1,6 +1,6 @@
 //! Compares the buffers and the output of a run with the oracle.
 
-pub use super::left::Left;
+pub use super::run_results::RunResults;
 
 use super::case::{Case, Oracle, Tolerance};
 use super::oracle::{self, Elements, Given};
@@ -152,7 +152,7 @@ pub fn compared<'c>(
 pub fn compare(
     prepared: &Prepared<'_>,
     plan: &Plan,
-    left: &dyn Left,
+    left: &dyn RunResults,
 ) -> Result<Option<Mismatch>, OracleError> {
     let case = &prepared.entry.case;
     for (name, oracle, buffer, wanted) in compared(case, plan)? {

@@ -1,7 +1,7 @@
 //! Runs a plan on a GPU. Only this file of the catalogue knows this backend.
 
 use super::arguments::{self, Encoded};
-use super::compare::{Left, compared};
+use super::compare::{RunResults, compared};
 use super::host::Memory;
 use super::load::Catalog;
 use super::oracle::Elements;
@@ -202,7 +202,7 @@ impl GpuRan {
     }
 }
 
-impl Left for GpuRan {
+impl RunResults for GpuRan {
     fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), SimulateError> {
         let none = Vec::new();
         let bytes = self.buffers.get(&buffer).unwrap_or(&none);

@@ -7,11 +7,11 @@ pub use error::{PrepareError, SimulateError};
 pub use located::{LocatedEnd, LocatedFinding};
 
 use super::arguments::{self, Encoded};
-use super::left::Left;
 use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
 use super::plan::{Does, Plan, PlannedLaunch, Value};
+use super::run_results::RunResults;
 use detect::communication::Log;
 use detect::finding::Finding;
 use ptx::ast::Module;
@@ -390,7 +390,7 @@ fn variable(device: &Device, symbol: &str, bytes: u64) -> Result<u64, SimulateEr
 /// Warp-instructions of a launch, where the case sets no budget.
 const STEPS: u64 = 2_000_000;
 
-impl Left for RunOutcome {
+impl RunResults for RunOutcome {
     fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), SimulateError> {
         let planned = &plan.buffers[buffer];
         let width = planned.element.bytes();

@@ -14,13 +14,21 @@
 //! ```
 
 use super::error::{Error, ErrorKind};
-use super::request::Argument;
 use report::suggest;
 use session::buffer::{ElementType, integer};
 use session::expression::Expression;
 pub use session::fill::Fill;
 use session::fill::FillError;
 use std::fmt;
+
+/// Which of a kernel's parameters an argument is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The parameter's name in the source, or its index.
+    pub parameter: String,
+    /// What it is set to.
+    pub value: Value,
+}
 
 /// What an argument is set to.
 #[derive(Clone, Debug, PartialEq)]

@@ -47,7 +47,7 @@ pub struct Exploration<'a> {
     /// The launch's shape.
     pub geometry: &'a Geometry,
     /// Variables of the module that are set before the launch.
-    pub variables: &'a [super::request::Argument],
+    pub variables: &'a [super::argument::Argument],
     /// The schedules.
     pub schedules: Schedules,
     /// Budgets of a launch.

@@ -2,48 +2,17 @@
 
 mod named;
 
-use super::error::{Error, ErrorKind};
+use super::error::Error;
 use super::host::Host;
 use super::input::Input;
-use super::plan::Sizes;
+pub use super::request::Given;
+pub use super::shape::parse;
+use super::shape::{BLOCK_THREADS, check};
 use named::Named;
 pub(super) use named::other_blocks;
 use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
 use simt::ids::Dim3;
 use std::collections::BTreeSet;
-
-/// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
-/// Specifications").
-pub const BLOCK_THREADS: u64 = 1024;
-const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
-const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-
-/// Reads `X[,Y[,Z]]`.
-///
-/// # Errors
-///
-/// A sentence for the command line's parser.
-pub fn parse(text: &str) -> Result<Dim3, String> {
-    let mut out = [1u32; 3];
-    let parts: Vec<&str> = text.split([',', 'x']).collect();
-    if parts.len() > 3 {
-        return Err("give at most three numbers: X,Y,Z".into());
-    }
-    for (to, part) in out.iter_mut().zip(&parts) {
-        let part = part.trim();
-        *to = match part.parse::<u64>() {
-            Ok(0) => return Err("every dimension must be at least 1".into()),
-            Ok(n) => u32::try_from(n).map_err(|_| format!("{n} is more than any GPU supports"))?,
-            Err(_) => {
-                return Err(format!(
-                    "`{part}` is not a positive number; write X, X,Y or X,Y,Z"
-                ));
-            }
-        };
-    }
-    let [x, y, z] = out;
-    Ok(Dim3 { x, y, z })
-}
 
 /// Grid, block and dynamic shared memory of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +29,28 @@ pub struct Geometry {
     pub from: Option<String>,
 }
 
+/// What guesses start from: how large the launch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Threads of the whole launch.
+    pub threads: u64,
+    /// What a number of elements is likely to be: the threads in x where the kernel works on a plane, all threads otherwise.
+    pub count: u64,
+    /// Where the kernel works on a plane, the threads in y.
+    pub rows: Option<u64>,
+}
+
+impl Sizes {
+    /// A launch of one dimension.
+    pub fn linear(threads: u64) -> Sizes {
+        Sizes {
+            threads,
+            count: threads,
+            rows: None,
+        }
+    }
+}
+
 /// What [`Geometry::from`] says of a launch of which nothing is known.
 const GUESSED: &str = "guessed";
 
@@ -68,17 +59,6 @@ impl Geometry {
     pub fn is_guessed(&self) -> bool {
         self.from.as_deref() == Some(GUESSED)
     }
-}
-
-/// What the user gave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Given {
-    /// Blocks.
-    pub grid: Option<Dim3>,
-    /// Threads of a block.
-    pub block: Option<Dim3>,
-    /// Bytes of dynamic shared memory of a block.
-    pub shared: Option<u32>,
 }
 
 /// Completes what was given: by a launch in the host code, by what the kernel declares (`.reqntid`, `.maxntid`), by constants that it
@@ -136,33 +116,6 @@ pub fn complete(
         cooperative: launch.is_some_and(|l| l.cooperative),
         from,
     })
-}
-
-pub(super) fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
-    let threads = block.count();
-    if threads > BLOCK_THREADS {
-        let shown = report::terminal::thousands(threads);
-        let blocks = grid.count().saturating_mul(threads).div_ceil(BLOCK_THREADS);
-        return Err(Error::new(
-            ErrorKind::Launch,
-            format!("a block of {shown} threads is too large: the maximum is 1,024"),
-        )
-        .help(format!(
-            "split it over more blocks, for example `--grid {blocks} --block {BLOCK_THREADS}`"
-        )));
-    }
-    for (what, size, limits) in [("block", block, BLOCK_LIMITS), ("grid", grid, GRID_LIMITS)] {
-        for (axis, (length, limit)) in ["x", "y", "z"]
-            .iter()
-            .zip([size.x, size.y, size.z].into_iter().zip(limits))
-        {
-            if length > limit {
-                return Err(Error::new(ErrorKind::Launch, format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
-                    .help(format!("put the larger length in x: `--{what} X,Y,Z`")));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The block that is guessed, and whether a guessed grid has several blocks.
@@ -459,46 +412,6 @@ fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("4", 4, 1, 1)]
-    #[case("4,2", 4, 2, 1)]
-    #[case("4, 2, 3", 4, 2, 3)]
-    #[case("16x16", 16, 16, 1)]
-    fn sizes_are_read(#[case] text: &str, #[case] x: u32, #[case] y: u32, #[case] z: u32) {
-        assert_eq!(parse(text), Ok(Dim3 { x, y, z }));
-    }
-
-    #[rstest]
-    #[case("")]
-    #[case("0")]
-    #[case("-1")]
-    #[case("1,2,3,4")]
-    #[case("5000000000")]
-    #[case("a")]
-    fn mistakes_are_refused(#[case] text: &str) {
-        assert!(parse(text).is_err());
-    }
-
-    #[test]
-    fn impossible_launches_are_refused() {
-        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|e| e.to_string());
-        assert!(block(32, 32, 1).is_ok());
-        assert!(block(2000, 1, 1).unwrap_err().contains("2,000 threads"));
-        assert!(block(1, 1, 65).unwrap_err().contains("65 in z"));
-        assert!(
-            check(
-                Dim3 {
-                    x: 1,
-                    y: 70000,
-                    z: 1
-                },
-                Dim3::ONE
-            )
-            .is_err()
-        );
-    }
 
     fn guess(text: &str) -> (Dim3, Dim3) {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");

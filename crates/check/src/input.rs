@@ -13,7 +13,7 @@ use super::request::{Progress, Request, Source, Watch};
 use compiler::{kept_from_compiler, newer_gpu, no_compiler};
 use file::no_ptx;
 use ptx::ast::{Item, Module};
-use ptx::part::{PartError, outline};
+use ptx::prune::{PartError, outline};
 use ptx::{Invalid, ParseError, ParseErrorKind};
 use report::{SourceFile, Sources};
 use session::explore::parallel;

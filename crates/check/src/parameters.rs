@@ -4,9 +4,8 @@
 //! source; where both fail, PTX says the size, and how the value is used
 //! says whether it is an address.
 
-use super::argument::Value;
+use super::argument::{Argument, Value};
 use super::error::{Error, ErrorKind};
-use super::request::Argument;
 use super::roles::{self, Index};
 use super::usage::{Usage, Use};
 use ptx::ast::{Item, Module, ScalarType};
@@ -134,7 +133,7 @@ impl Parameters {
                 .map(|d| d[index].name.clone())
                 .filter(|name| !name.is_empty());
             let is_index = matches!(kind, Kind::Scalar(element) if !element.is_float())
-                && !name.as_deref().is_some_and(super::follow::is_exponent);
+                && !name.as_deref().is_some_and(roles::is_exponent);
             let unasked = roles.as_ref().is_some_and(|r| !r.asked.contains(&index));
             let known = roles.as_ref().and_then(|r| r.indices.get(&index));
             let place = known.copied().filter(|_| is_index);

@@ -8,21 +8,23 @@ mod encode;
 mod fill;
 mod fits;
 mod grow;
+mod host;
 mod infer;
 mod layout;
 mod numbers;
 
 pub use encode::GAP;
 
-use super::argument::Value;
+use super::argument::{Argument, Value};
 use super::error::{Error, ErrorKind};
-use super::follow::Followed;
 use super::geometry::Geometry;
+pub use super::geometry::Sizes;
+use super::host_facts::Followed;
 use super::parameters::Parameters;
-use super::request::Argument;
+
 pub(crate) use fill::fill as contents;
 use fits::fits;
-pub(crate) use fits::{accepts, with_length};
+pub(crate) use fits::with_length;
 use infer::infer;
 use session::buffer::ElementType;
 
@@ -69,28 +71,6 @@ pub struct Launched {
     pub geometry: Geometry,
     /// Whether the user gave the bytes of dynamic shared memory.
     pub shared_given: bool,
-}
-
-/// What guesses start from: how large the launch is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Threads of the whole launch.
-    pub threads: u64,
-    /// What a number of elements is likely to be: the threads in x where the kernel works on a plane, all threads otherwise.
-    pub count: u64,
-    /// Where the kernel works on a plane, the threads in y.
-    pub rows: Option<u64>,
-}
-
-impl Sizes {
-    /// A launch of one dimension.
-    pub fn linear(threads: u64) -> Sizes {
-        Sizes {
-            threads,
-            count: threads,
-            rows: None,
-        }
-    }
 }
 
 /// A buffer that a plan puts into memory.

@@ -1,7 +1,7 @@
 //! What is to be checked, and within which budgets: plain data.
 
-use super::argument::Value;
-use super::geometry::Given;
+use super::argument::Argument;
+use simt::ids::Dim3;
 use simt::{Engine, Limits, Live, ScheduleSpec};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,13 +23,15 @@ pub enum Source {
     },
 }
 
-/// Which of a kernel's parameters an argument is for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Argument {
-    /// The parameter's name in the source, or its index.
-    pub parameter: String,
-    /// What it is set to.
-    pub value: Value,
+/// What is known of the launch's shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Blocks.
+    pub grid: Option<Dim3>,
+    /// Threads of a block.
+    pub block: Option<Dim3>,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: Option<u32>,
 }
 
 /// Which schedules are tried.
@@ -75,6 +77,9 @@ impl Default for Budgets {
         }
     }
 }
+
+/// Number of settings of guessed numbers where the user gives none.
+pub const DEFAULT_INPUTS: u32 = 9;
 
 /// A kernel to check.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +128,7 @@ impl Request {
             variables: Vec::new(),
             arguments: Vec::new(),
             schedules: Schedules::UpTo(8),
-            inputs: super::inputs::DEFAULT,
+            inputs: DEFAULT_INPUTS,
             seed: 1,
             budgets: Budgets::default(),
             compiler: CompileOptions::default(),

@@ -130,6 +130,13 @@ pub fn roles(function: &Function) -> Option<Roles> {
     })
 }
 
+/// Whether a name says that it is the number of a number's digits in base 2.
+pub fn is_exponent(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let plain = name.rsplit(['.', '>', ' ']).next().unwrap_or_default();
+    plain.ends_with("bits") || plain.starts_with("log") || plain.ends_with("log2")
+}
+
 struct Reader<'a> {
     parameters: HashMap<&'a str, usize>,
     /// How often each register is written: what is written twice varies.

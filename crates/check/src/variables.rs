@@ -1,10 +1,9 @@
 //! Variables of a module (`__device__`, `__constant__`) that are set before the launch, as a host program does with
 //! `cudaMemcpyToSymbol`.
 
-use super::argument::{Value, number_bytes};
+use super::argument::{Argument, Value, number_bytes};
 use super::error::{Error, ErrorKind};
 use super::plan::{contents, with_length};
-use super::request::Argument;
 use ptx::matches_entry;
 use report::suggest;
 use session::buffer::ElementType;

@@ -1,9 +1,9 @@
 //! The context: everything that one process knows of its simulated device.
 
 use crate::arena::Arena;
-use crate::beside::{Awaited, Beside};
 use crate::error::{Error, Result};
 use crate::explore::Spent;
+use crate::host_access::Watch;
 use crate::image::Arrays;
 use crate::memory::{Block, Kind, Registered};
 use crate::module::{Image, Kernel, Module};
@@ -12,9 +12,9 @@ use crate::property::Model;
 use crate::record::{Call, KernelTotals, Record, Recorder, Totals};
 use crate::report::Known;
 use crate::stream::Streams;
+use crate::suspended::{Awaited, Beside};
 use crate::tape::Tape;
 use crate::timeline::Timeline;
-use crate::watch::Watch;
 use detect::Detectors;
 use detect::coverage::Coverage;
 use ptx::ast::Item;
@@ -425,7 +425,7 @@ impl Context {
             init.resize(variable.bytes as usize, 0);
             self.write(address, &init)?;
             if let Some(block) = self.blocks.get_mut(&address) {
-                block.name = Some(report::scene::variable_name(&variable.name));
+                block.name = Some(report::kernel_view::variable_name(&variable.name));
             }
         }
         self.device
@@ -444,7 +444,7 @@ impl Context {
                 bytes: variable.bytes,
                 kind: Kind::Variable,
                 number: 0,
-                name: Some(report::scene::variable_name(&variable.name)),
+                name: Some(report::kernel_view::variable_name(&variable.name)),
                 call: Call::default(),
                 freed: None,
                 of_graph: false,

@@ -1,6 +1,6 @@
 //! Launches: checked as the runtime checks them, run on the simulator, watched as far as the budgets go.
 //!
-//! A launch is run when it is issued, as far as it can ([`crate::beside`]). The first launches of a kernel and geometry are watched by all detectors, of the later ones
+//! A launch is run when it is issued, as far as it can ([`crate::suspended`]). The first launches of a kernel and geometry are watched by all detectors, of the later ones
 //! a sample; the others run without detectors, some five times as fast. Where several streams exist, what a watched launch touched is
 //! compared with what other streams did that nothing orders with it.
 
@@ -10,14 +10,14 @@ mod limits;
 mod order;
 mod stopped;
 
-use crate::beside::Running;
+use crate::concurrent_races::may_synchronise;
 use crate::context::Context;
 use crate::error::Result;
 use crate::interrupt;
-use crate::joint::may_synchronise;
 pub use crate::lifetime::Lifetime;
 use crate::module::Kernel;
 use crate::record::{Call, LaunchName};
+use crate::suspended::Running;
 use crate::trace::{Again, Shown};
 use cores::independent;
 use detect::Detectors;

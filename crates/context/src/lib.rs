@@ -2,7 +2,7 @@
 //!
 //! 1. The program registers [fat binaries](fatbin), or loads PTX: [`module`] picks, [links](mod@ptx::link) and lowers it when it is first used.
 //! 2. It allocates ([`memory`]): device memory lies at its real addresses ([`arena`]), so that a device pointer is an address of the process.
-//! 3. It launches and copies ([`launch`], [`stream`]): everything is done when it is issued, but for launches that wait for others ([`beside`]), and
+//! 3. It launches and copies ([`launch`], [`stream`]): everything is done when it is issued, but for launches that wait for others ([`suspended`]), and
 //!    [`timeline`] keeps what the host program has ordered.
 //! 4. What is found is worded at once ([`report`]) and written as a [record] that `racetrap exec` reads, however the program ends.
 //!
@@ -10,16 +10,16 @@
 
 pub mod alias;
 pub mod arena;
-pub mod beside;
 pub mod calls;
+mod concurrent_races;
 pub mod context;
 mod dependent;
 pub mod error;
 mod explore;
 pub mod fatbin;
+pub mod host_access;
 pub mod image;
 mod interrupt;
-mod joint;
 pub mod launch;
 mod lifetime;
 pub mod memory;
@@ -33,10 +33,10 @@ pub mod repeat;
 pub mod report;
 pub mod seal;
 pub mod stream;
+pub mod suspended;
 pub mod tape;
 pub mod timeline;
 mod trace;
-pub mod watch;
 
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};

@@ -1,13 +1,13 @@
 //! Streams and events by their handles.
 //!
-//! Work is done when it is issued, unless it waits for others ([`crate::beside`]), so that streams are idle at most times; what is kept is what the host may rely on: which work it has
+//! Work is done when it is issued, unless it waits for others ([`crate::suspended`]), so that streams are idle at most times; what is kept is what the host may rely on: which work it has
 //! waited for ([`crate::timeline`]). Times of events are those at which they were recorded.
 
-use crate::beside::Awaited;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::launch::Work;
 use crate::record::Call;
+use crate::suspended::Awaited;
 use crate::timeline::{Agent, LEGACY};
 use detect::footprint::Footprint;
 use detect::rules::Rule;

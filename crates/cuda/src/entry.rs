@@ -1,7 +1,7 @@
 //! What all entry points have in common: the context, the last error, and that no panic leaves.
 
-use context::beside::{self, Awaited};
 use context::record::Call;
+use context::suspended::{self, Awaited};
 use context::{Context, Error, Result, calls};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,14 +37,14 @@ pub fn enter_and_wait(
     awaited: Awaited,
     body: impl FnOnce(&mut Context, Entry) -> Result<()>,
 ) -> u32 {
-    let _ = catch_unwind(|| beside::patience(awaited));
+    let _ = catch_unwind(|| suspended::patience(awaited));
     enter(name, body)
 }
 
 /// The same, without a last error: for the driver's functions.
 pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Result<()>) -> u32 {
     let result = catch_unwind(AssertUnwindSafe(|| {
-        beside::run_host_functions();
+        suspended::run_host_functions();
         let _python = context::python::enter();
         let mut context = context::context().ok_or(Error::INITIALIZATION_ERROR)?;
         if !context.count_call(name) {

@@ -1,7 +1,7 @@
 //! Functions of the C library that hand memory of the program to the system: they go through here where the program finds this library first,
-//! so that pages which the library has closed ([`context::watch`]) don't make them fail.
+//! so that pages which the library has closed ([`context::host_access`]) don't make them fail.
 
-use context::watch::before_system_call;
+use context::host_access::before_system_call;
 use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};

@@ -1,6 +1,6 @@
 //! Programs on a GPU: the library that goes in front of NVIDIA's driver, and where that driver is.
 
-use crate::put;
+use crate::atomic_file;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -84,5 +84,5 @@ pub fn install(library: &Path, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     NAMES
         .iter()
-        .try_for_each(|name| put::link(library, &folder.join(name)))
+        .try_for_each(|name| atomic_file::link(library, &folder.join(name)))
 }

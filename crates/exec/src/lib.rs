@@ -8,6 +8,7 @@
 //!    On a GPU ([`gpu`]) the library (`racetrap-interpose`) stands in front of NVIDIA's driver instead, and writes the same records.
 //! 4. [`collect`] reads them, finds the host program's lines ([`lines`]), and makes a [`report::Report`].
 
+mod atomic_file;
 pub mod build;
 pub mod cmake;
 pub mod collect;
@@ -15,9 +16,8 @@ pub mod gpu;
 pub mod library;
 pub mod lines;
 pub mod program;
-mod put;
 pub mod run;
-mod stand_in;
-pub mod stranger;
+mod stub_tools;
 pub mod target;
 pub mod toolkit;
+pub mod untrusted_program;

@@ -1,6 +1,6 @@
 //! The drop-in libraries, under the names that programs look for.
 
-use crate::put;
+use crate::atomic_file;
 use object::elf;
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Object as _, ObjectSection as _};
@@ -74,7 +74,7 @@ fn unpacked(exe: &Path) -> Option<PathBuf> {
     let path = folder.join(FILE);
     std::fs::create_dir_all(&folder).ok()?;
     // Its content is compared: nobody else's file is put into a program.
-    put::file(&path, library, false).ok()?;
+    atomic_file::file(&path, library, false).ok()?;
     Some(path)
 }
 
@@ -103,17 +103,17 @@ pub fn install(library: &Path, folder: &Path, runtime: Option<&str>) -> io::Resu
         let renamed = renamed(std::fs::read(library)?, name);
         let renamed = renamed.ok_or_else(|| io::Error::other("the library has no such name"))?;
         file = folder.join(FILE);
-        put::file(&file, &renamed, false)?;
+        atomic_file::file(&file, &renamed, false)?;
     }
     for name in NAMES {
-        put::link(&file, &folder.join(name))?;
+        atomic_file::link(&file, &folder.join(name))?;
     }
     // Where a toolkit has the driver's library to link with, and makefiles look for it.
     let stubs = folder.join("stubs");
     std::fs::create_dir_all(&stubs)?;
-    put::link(&file, &stubs.join("libcuda.so"))?;
+    atomic_file::link(&file, &stubs.join("libcuda.so"))?;
     let script = format!("INPUT(\"{}\")\n", folder.join("libcudart.so").display());
-    put::file(&folder.join("libcudart_static.a"), script.as_bytes(), false)
+    atomic_file::file(&folder.join("libcudart_static.a"), script.as_bytes(), false)
 }
 
 /// The library with another `DT_SONAME`. The name is among its strings already, as that of a version (`crates/cuda/build.rs`); `None` if not.

@@ -1,6 +1,6 @@
 //! Starts a program with the drop-in libraries in its way.
 
-use crate::{program, stand_in};
+use crate::{program, stub_tools};
 use context::options::{self, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use simt::Live;
@@ -105,11 +105,11 @@ pub fn run(
     if is_python(program) {
         // numba-cuda links by this library, to machine code, unless its functions are missing: then by the driver, which is racetrap's.
         let file = library.join(LINKER);
-        std::fs::write(&file, stand_in::empty_library(LINKER))?;
+        std::fs::write(&file, stub_tools::empty_library(LINKER))?;
         preloaded.push(file);
         // Triton compiles by the program that this variable names; it keeps results apart by what that says of its version.
         if std::env::var_os("TRITON_PTXAS_PATH").is_none() {
-            child.env("TRITON_PTXAS_PATH", stand_in::ptxas(folder)?);
+            child.env("TRITON_PTXAS_PATH", stub_tools::ptxas(folder)?);
         }
     }
     if !preloaded.is_empty() {

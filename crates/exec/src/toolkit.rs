@@ -1,7 +1,7 @@
 //! A folder that looks like a CUDA toolkit, for builds that name one: its compiler adds what racetrap needs and leaves out architectures
 //! that it no longer has; its runtime and driver are the drop-in libraries, and all else is the real toolkit's.
 
-use crate::{build, put};
+use crate::{atomic_file, build};
 use std::fs::DirEntry;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
@@ -112,12 +112,12 @@ pub fn make(folder: &Path, nvcc: &Path, libraries: &Path) -> io::Result<PathBuf>
         .replace("LIBRARIES", &quoted(libraries))
         .replace("FOLDER", &quoted(folder))
         .replace("NVCC \"$@\"", &format!("{} \"$@\"", quoted(nvcc)));
-    put::file(&bin.join("nvcc"), script.as_bytes(), true)?;
+    atomic_file::file(&bin.join("nvcc"), script.as_bytes(), true)?;
     let real = nvcc.parent().and_then(Path::parent);
     let lib = folder.join("lib64");
     link_all(libraries, &lib, |name| name != "stubs")?;
     link_all(&libraries.join("stubs"), &lib.join("stubs"), |_| true)?;
-    put::link(&lib, &folder.join("lib"))?;
+    atomic_file::link(&lib, &folder.join("lib"))?;
     if let Some(real) = real {
         for name in ["lib64", "lib"].map(|name| real.join(name)) {
             // The runtime and the driver are ours.
@@ -128,13 +128,13 @@ pub fn make(folder: &Path, nvcc: &Path, libraries: &Path) -> io::Result<PathBuf>
         }
         for name in ["include", "nvvm", "extras"] {
             if real.join(name).exists() {
-                put::link(&real.join(name), &folder.join(name))?;
+                atomic_file::link(&real.join(name), &folder.join(name))?;
             }
         }
         for target in entries(&real.join("targets"))? {
             let own = folder.join("targets").join(target.file_name());
             link_all(&target.path(), &own, |name| name != "lib")?;
-            put::link(&lib, &own.join("lib"))?;
+            atomic_file::link(&lib, &own.join("lib"))?;
         }
         link_all(&real.join("bin"), &bin, |name| name != "nvcc")?;
     }
@@ -161,7 +161,7 @@ fn link_all(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> io::Result
         let at = to.join(&name);
         let is_folder = at.is_dir() && !at.is_symlink();
         if wanted(&name.to_string_lossy()) && !is_folder {
-            put::link(&entry.path(), &at)?;
+            atomic_file::link(&entry.path(), &at)?;
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! the lines at most: no sizes, no values, no threads, no seeds, no output of the kernel. Of several inputs that show one root cause,
 //! a visible one is told.
 
-use crate::assignment::{Assignment, BuildKind, Detail, Feedback, Told, Visibility};
+use crate::assignment::{Assignment, BuildKind, Detail, Disclosure, Feedback, Visibility};
 use crate::hint::hint;
 use crate::result::{Cause, Graded, InputResult, Loss, Outcome, PartResult, State};
 use detect::rules::Rule;
@@ -123,7 +123,7 @@ impl Seer<'_> {
     }
 
     fn detail(&self, visible: bool) -> Detail {
-        let at = |told: Told| match self.when {
+        let at = |told: Disclosure| match self.when {
             When::BeforeDue => told.before,
             When::AfterDue => told.after,
         };

@@ -34,9 +34,9 @@
 mod access;
 mod emit;
 pub mod layout;
+mod merged_checks;
 mod module;
 mod rewrite;
-mod runs;
 mod runtime;
 mod site;
 mod sync;

@@ -2,9 +2,9 @@
 
 use crate::access::{self, Access, Bytes, Memory};
 use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, call, int, name};
+use crate::merged_checks::{self, Run};
 use crate::module::{DYNAMIC, Facts};
-use crate::runs::{self, Run};
-use crate::sync::{self, Told};
+use crate::sync::{self, SyncEvent};
 use crate::{SiteAccess, layout};
 use ptx::ast::*;
 use ptx::semantics::{Space, TypedInstruction};
@@ -109,7 +109,7 @@ impl Rewriter<'_> {
     }
 
     fn statements(&mut self, body: Vec<Stmt>, names: &Names, out: &mut Vec<Stmt>) {
-        let runs = runs::runs(&body);
+        let runs = merged_checks::runs(&body);
         for (at, statement) in body.into_iter().enumerate() {
             match statement {
                 Stmt::Block(inner) => {
@@ -157,7 +157,7 @@ impl Rewriter<'_> {
         let mut guard = instruction.guard.clone();
         let after = told
             .iter()
-            .any(|t| !matches!(t, Told::Release(_) | Told::Strong(..)));
+            .any(|t| !matches!(t, SyncEvent::Release(_) | SyncEvent::Strong(..)));
         if let Some(old) = guard
             .as_mut()
             .filter(|g| after && writes(&instruction, &g.register))
@@ -169,10 +169,10 @@ impl Rewriter<'_> {
         for one in &told {
             let scope = |reach: sync::Reach| (ScalarType::B32, int(reach as u64));
             match one {
-                Told::Release(reach) => {
+                SyncEvent::Release(reach) => {
                     out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
                 }
-                Told::Strong(reach, reads, writes) => {
+                SyncEvent::Strong(reach, reads, writes) => {
                     let does = u64::from(*reads) | u64::from(*writes) << 1;
                     let does = (ScalarType::B32, int(does));
                     out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
@@ -189,20 +189,20 @@ impl Rewriter<'_> {
             .filter_map(|one| {
                 let guard = guard.as_ref();
                 Some(match one {
-                    Told::Release(_) | Told::Strong(..) => return None,
-                    Told::Fence(reach) => {
+                    SyncEvent::Release(_) | SyncEvent::Strong(..) => return None,
+                    SyncEvent::Fence(reach) => {
                         call(guard, "fence", &[(ScalarType::B32, int(*reach as u64))])
                     }
-                    Told::Acquire(reach) => {
+                    SyncEvent::Acquire(reach) => {
                         call(guard, "acquire", &[(ScalarType::B32, int(*reach as u64))])
                     }
-                    Told::Barrier => {
+                    SyncEvent::Barrier => {
                         let clears = int(u64::from(!self.facts.splits));
                         call(guard, "barrier", &[(ScalarType::B32, clears)])
                     }
-                    Told::Counted(index) => call(guard, "counted", &[operand(*index)]),
-                    Told::Loose => call(guard, "loose", &[]),
-                    Told::Warp(index) => call(guard, "warp", &[operand(*index)]),
+                    SyncEvent::Counted(index) => call(guard, "counted", &[operand(*index)]),
+                    SyncEvent::Loose => call(guard, "loose", &[]),
+                    SyncEvent::Warp(index) => call(guard, "warp", &[operand(*index)]),
                 })
             })
             .collect();

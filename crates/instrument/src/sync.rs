@@ -17,7 +17,7 @@ pub enum Reach {
 
 /// What to tell the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum SyncEvent {
     /// In front: what the thread and those before it did may be released.
     Release(Reach),
     /// Behind: others' may have been acquired.
@@ -43,17 +43,17 @@ fn reach(scope: Option<Scope>) -> Reach {
     }
 }
 
-fn of_order(order: Order, reach: Reach) -> Vec<Told> {
+fn of_order(order: Order, reach: Reach) -> Vec<SyncEvent> {
     match order {
-        Order::Release => vec![Told::Release(reach)],
-        Order::Acquire => vec![Told::Acquire(reach)],
-        Order::AcqRel | Order::Sc => vec![Told::Release(reach), Told::Acquire(reach)],
+        Order::Release => vec![SyncEvent::Release(reach)],
+        Order::Acquire => vec![SyncEvent::Acquire(reach)],
+        Order::AcqRel | Order::Sc => vec![SyncEvent::Release(reach), SyncEvent::Acquire(reach)],
         Order::Weak | Order::Volatile | Order::Relaxed => Vec::new(),
     }
 }
 
 /// What an instruction orders. `splits`: the module has split barriers.
-pub fn of(instruction: &Instruction, typed: &TypedInstruction, splits: bool) -> Vec<Told> {
+pub fn of(instruction: &Instruction, typed: &TypedInstruction, splits: bool) -> Vec<SyncEvent> {
     match &typed.synchronisation {
         Some(Synchronisation::BlockBarrier { participation, .. }) => {
             let first = usize::from(matches!(
@@ -64,28 +64,28 @@ pub fn of(instruction: &Instruction, typed: &TypedInstruction, splits: bool) -> 
             let counted = instruction.operands.len() > 1 + 2 * first;
             match (participation, counted) {
                 (Participation::Arrive, _) => Vec::new(),
-                (_, true) if splits => vec![Told::Loose],
-                (_, true) => vec![Told::Counted(first + 1)],
-                (_, false) => vec![Told::Barrier],
+                (_, true) if splits => vec![SyncEvent::Loose],
+                (_, true) => vec![SyncEvent::Counted(first + 1)],
+                (_, false) => vec![SyncEvent::Barrier],
             }
         }
-        Some(Synchronisation::WarpBarrier) => vec![Told::Warp(0)],
+        Some(Synchronisation::WarpBarrier) => vec![SyncEvent::Warp(0)],
         Some(Synchronisation::ClusterBarrier { participation, .. }) => match participation {
-            Participation::Arrive => vec![Told::Release(Reach::Device)],
-            _ => vec![Told::Acquire(Reach::Device)],
+            Participation::Arrive => vec![SyncEvent::Release(Reach::Device)],
+            _ => vec![SyncEvent::Acquire(Reach::Device)],
         },
         Some(Synchronisation::Fence {
             kind: FenceKind::Thread | FenceKind::Restricted | FenceKind::MbarrierInit,
             scope,
             ..
-        }) => vec![Told::Fence(reach(*scope))],
+        }) => vec![SyncEvent::Fence(reach(*scope))],
         Some(Synchronisation::Mbarrier(operation)) => match operation {
             MbarrierOperation::Arrive
             | MbarrierOperation::ArriveDrop
             | MbarrierOperation::ArriveLater
-            | MbarrierOperation::CompleteTransactions => vec![Told::Release(Reach::Device)],
+            | MbarrierOperation::CompleteTransactions => vec![SyncEvent::Release(Reach::Device)],
             MbarrierOperation::TestWait | MbarrierOperation::TryWait => {
-                vec![Told::Acquire(Reach::Device)]
+                vec![SyncEvent::Acquire(Reach::Device)]
             }
             _ => Vec::new(),
         },
@@ -93,7 +93,7 @@ pub fn of(instruction: &Instruction, typed: &TypedInstruction, splits: bool) -> 
             Some(memory) if is_access(memory) && memory.order != Order::Weak => {
                 let reach = reach(memory.scope);
                 let (reads, writes) = (memory.effect.reads(), memory.effect.writes());
-                let mut told = vec![Told::Strong(reach, reads, writes)];
+                let mut told = vec![SyncEvent::Strong(reach, reads, writes)];
                 told.extend(of_order(memory.order, reach));
                 told
             }

@@ -10,7 +10,7 @@ macro_rules! jump {
             #[cfg(target_arch = "x86_64")]
             core::arch::naked_asm!(
                 "jmp qword ptr [rip + {table} + {offset}]",
-                table = sym crate::real::TABLE,
+                table = sym crate::real_driver::TABLE,
                 offset = const 8 * $number,
             );
             #[cfg(target_arch = "aarch64")]
@@ -19,7 +19,7 @@ macro_rules! jump {
                 "add x16, x16, :lo12:{table}",
                 "ldr x16, [x16, #{offset}]",
                 "br x16",
-                table = sym crate::real::TABLE,
+                table = sym crate::real_driver::TABLE,
                 offset = const 8 * $number,
             );
         }

@@ -2,7 +2,7 @@
 
 use crate::launches::{self, Extended, Wanted, is_captured};
 use crate::modules::{Replacement, replacement};
-use crate::real::{self, real};
+use crate::real_driver::{self, real};
 use crate::state::{State, state};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,7 +48,7 @@ unsafe fn answer(error: u32, to: *mut usize) -> u32 {
     unsafe {
         if error == 0
             && !to.is_null()
-            && let Some(ours) = real::ours(*to)
+            && let Some(ours) = real_driver::ours(*to)
         {
             *to = ours;
         }

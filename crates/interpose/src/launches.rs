@@ -1,7 +1,7 @@
 //! Launches: what a kernel gets beside its own parameters.
 
 use crate::modules::Loaded;
-use crate::real::real;
+use crate::real_driver::real;
 use crate::shadow::{FINDINGS, KEPT, Shadow};
 use crate::state::{State, state};
 use instrument::layout::{self, Config};

@@ -1,6 +1,6 @@
 //! Modules: which PTX an image has, and what the driver gets in its place.
 
-use crate::real::real;
+use crate::real_driver::real;
 use crate::state::{State, state};
 use context::fatbin;
 use instrument::Instrumented;

@@ -2,7 +2,7 @@
 //!
 //! Everything is done on a stream of our own that waits for no other, so that nothing of ours makes the program's streams wait.
 
-use crate::real::real;
+use crate::real_driver::real;
 use instrument::layout::{self, PAGE};
 use std::collections::BTreeMap;
 

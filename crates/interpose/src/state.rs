@@ -1,9 +1,9 @@
 //! What the library knows of the program, in one place under one lock.
 
+use crate::findings::FindingLog;
 use crate::launches::{Kernel, Launched, Totals};
 use crate::modules::Loaded;
 use crate::shadow::Shadow;
-use crate::tell::Told;
 use context::options::Options;
 use context::record::{Record, Recorder};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,7 +24,7 @@ pub struct State {
     /// Launches by their number on the device.
     pub launched: Vec<Option<Launched>>,
     pub totals: BTreeMap<String, Totals>,
-    pub told: Told,
+    pub told: FindingLog,
     doubts: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ impl State {
             shadow: None,
             launched: vec![None; 256],
             totals: BTreeMap::new(),
-            told: Told::default(),
+            told: FindingLog::default(),
             doubts: BTreeSet::new(),
         }
     }

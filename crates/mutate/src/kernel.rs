@@ -3,14 +3,14 @@
 //! There is no oracle. The kernel's own results are one: a mutant that leaves what the kernel itself left under none of the schedules does
 //! something else ([`Results`]). A guessed buffer that has to grow for a mutant says the same.
 //!
-//! Mutants that show nothing by themselves are removed together at last ([`super::together`]): of two adjacent barriers each is
+//! Mutants that show nothing by themselves are removed together at last ([`super::combinations`]): of two adjacent barriers each is
 //! dispensable, and not both.
 
 use super::case::{place, ptx_lines};
 use super::exercise::{Exercise, Exercised, Watcher};
 use super::judged::{Judged, Outcome, Subject};
 use super::trial::{self, Trial};
-use super::{Kind, Mutant, Unit, mutants as all_mutants, mutated, together};
+use super::{Kind, Mutant, Unit, combinations, mutants as all_mutants, mutated};
 use catalog::probe::Sign;
 use check::explore::{Exploration, Explored};
 use check::input::Build;
@@ -165,7 +165,7 @@ pub fn mutants(
         });
     }
     progress("removing together what nothing fails without");
-    subject.together = together::groups(
+    subject.together = combinations::groups(
         &all,
         &subject.mutants,
         |module| {

@@ -11,7 +11,7 @@
 //!
 //! Narrowing skips the scope `.cluster`: without clusters a cluster is one block.
 
-use super::plain;
+use super::weak_update;
 pub use catalog::equivalent::Kind;
 use ptx::ast::{Instruction, Operand, Stmt};
 use ptx::semantics::{
@@ -213,7 +213,7 @@ fn access(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> V
         });
     }
     out.extend(narrowed(i, typed, what));
-    if let Some(plain) = plain::of(i, typed, memory) {
+    if let Some(plain) = weak_update::of(i, typed, memory) {
         out.push(Mutation {
             change: change(Kind::PlainAtomic, None, None),
             replacement: vec![plain],

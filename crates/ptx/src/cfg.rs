@@ -201,7 +201,7 @@ impl Ending {
         match TypedInstruction::of(instruction.instr).control {
             Control::Branch => Ending::Branch,
             Control::IndexedBranch => Ending::IndexedBranch,
-            control if control.leaves() => Ending::Leave,
+            control if control.ends_function() => Ending::Leave,
             _ => Ending::None,
         }
     }

@@ -112,7 +112,7 @@ impl InstructionClass {
         match instruction.control {
             Control::Branch | Control::IndexedBranch => return InstructionClass::Branch,
             Control::Call => return InstructionClass::Call,
-            control if control.leaves() => return InstructionClass::Leave,
+            control if control.ends_function() => return InstructionClass::Leave,
             _ => {}
         }
         match instruction.synchronisation {

@@ -3,7 +3,7 @@
 use crate::class::InstructionClass;
 use crate::class::Space;
 use crate::code::{Code, Instr, Root};
-use crate::loops::work::{Key, Kind, whole_work};
+use crate::loops::signature::{Key, Kind, whole_work};
 use crate::loops::{Change, Loops};
 use ptx::ast::Module;
 use std::collections::HashMap;

@@ -92,15 +92,17 @@ impl Edit {
 
     /// The difference that it makes, in unified format.
     pub fn diff(&self) -> String {
-        let one = |file: &&Arc<SourceFile>| {
-            let after = self.applied(file);
-            similar::TextDiff::from_lines(&file.text, &after)
-                .unified_diff()
-                .header(&format!("a/{}", file.path), &format!("b/{}", file.path))
-                .to_string()
-        };
+        let one = |file: &&Arc<SourceFile>| diff(&file.path, &file.text, &self.applied(file));
         self.files().iter().map(one).collect()
     }
+}
+
+/// The difference between two texts of a file, in unified format.
+pub fn diff(path: &str, before: &str, after: &str) -> String {
+    similar::TextDiff::from_lines(before, after)
+        .unified_diff()
+        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .to_string()
 }
 
 /// Whether a path is in a folder of the system or of installed packages.

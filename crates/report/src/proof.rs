@@ -19,6 +19,17 @@ pub enum Proof {
     NoVerdict(String),
 }
 
+impl std::fmt::Display for Proof {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Proof::Holds => write!(f, "the finding is gone, and nothing new came"),
+            Proof::StillThere => write!(f, "the finding is still there"),
+            Proof::Others(new) => write!(f, "something new came: {}", new.join("; ")),
+            Proof::NoVerdict(why) => write!(f, "no verdict: {why}"),
+        }
+    }
+}
+
 /// A rule and the lines of its guilty places, by the names of their files.
 type Key = (Rule, BTreeSet<(String, u32)>);
 

@@ -1,8 +1,8 @@
 //! What the ends of a finding refer to: launches and the other steps of a host program.
 
 use super::KernelView;
+use super::kernel_view::variables;
 use super::memory::MemoryNames;
-use super::scene::variables;
 use super::source::SourceFile;
 use simt::Device;
 use std::ops::Range;

@@ -12,16 +12,18 @@
 //! return older values too, where the memory model lets them (`weak_memory.rs`).
 
 pub mod alu;
+mod async_copies;
 mod call_stack;
 pub mod children;
-mod copies;
 pub mod cores;
 mod device;
+#[cfg(test)]
+mod event_log;
 mod exec;
+mod hooks;
 pub mod ids;
 mod inline;
 mod launch;
-mod lent;
 pub mod lower;
 pub mod matrix;
 pub mod mbarrier;
@@ -31,17 +33,15 @@ pub mod op;
 mod plain;
 pub mod program;
 pub mod schedule;
+mod simd;
 pub mod snapshot;
 mod state;
 mod stop;
 pub mod texture;
-#[cfg(test)]
-mod told;
 pub mod transfer;
 mod undefined;
 pub mod video;
 mod weak_memory;
-mod wide;
 
 pub use device::Device;
 pub use ids::Dim3;

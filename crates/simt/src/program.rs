@@ -160,7 +160,7 @@ pub struct SiteInfo {
     pub pointers: Vec<Pointer>,
     /// The update that it ends, if it is a store of what its place held, changed ([`super::lower::updates`]).
     pub update: Option<PlainUpdate>,
-    /// Whether it is a plain load whose value is only what a compare-and-swap begins with (`lower::swaps`).
+    /// Whether it is a plain load whose value is only what a compare-and-swap begins with (`lower::compare_and_swap`).
     pub seeds_swap: bool,
     /// What racetrap does not implement of it.
     pub missing: Option<String>,

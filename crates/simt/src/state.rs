@@ -1,8 +1,8 @@
 //! The state of a running launch: blocks, warps, splits.
 
 use super::alu::{Row32, Row64};
+use super::async_copies::Copies;
 use super::call_stack::CallStack;
-use super::copies::Copies;
 use super::ids::*;
 use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};

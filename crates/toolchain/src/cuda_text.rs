@@ -9,6 +9,7 @@ mod active;
 mod agreement;
 mod assume;
 mod buffers;
+mod device_constants;
 mod expression;
 mod function;
 mod host;
@@ -16,7 +17,6 @@ mod indirect;
 mod macros;
 mod scan;
 mod statements;
-mod within;
 
 pub use agreement::{Agreement, Agreements};
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};

@@ -4,7 +4,6 @@
 //! [`Nvcc::compile`] compiles a `.cu` file to PTX.
 
 pub mod cache;
-pub mod calls;
 pub mod cuda_text;
 mod device_part;
 mod find;
@@ -16,6 +15,7 @@ mod release;
 pub mod sandbox;
 mod sass;
 pub mod scratch;
+pub mod seccomp;
 pub mod setup;
 
 pub use find::{Program, Searched, find_program};

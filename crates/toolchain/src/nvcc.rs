@@ -4,15 +4,15 @@
 //! harmless name, whose first line gives the real one (`#line`); folders of headers are links there, macros a header. It runs in a
 //! [`Sandbox`] that reads the toolkit, the system's programs, the source's folder and those of headers, and writes the scratch folder.
 
-mod room;
+mod source_copy;
 
 use super::cache::{self, Cache};
-use super::calls::Calls;
 use super::find::{Program, Searched, find_program};
 use super::sandbox::{Confined, Ended, Job, Sandbox};
 use super::scratch::Scratch;
-pub use room::SOURCE_FOLDER;
-use room::{DEPENDENCIES, MACROS, Room};
+use super::seccomp::Calls;
+pub use source_copy::SOURCE_FOLDER;
+use source_copy::{DEPENDENCIES, MACROS, Room};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;

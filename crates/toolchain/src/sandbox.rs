@@ -7,10 +7,10 @@
 //! the shell's positional parameters, which it never reads as code.
 //!
 //! A stranger's own program gets less ([`Alone`]): it is started with no shell and no environment but what it is given, makes no file,
-//! and may call of the system only what one process needs that starts no other ([`calls`](super::calls)).
+//! and may call of the system only what one process needs that starts no other ([`seccomp`](super::seccomp)).
 
-use super::calls::Calls;
 use super::scratch::Group;
+use super::seccomp::Calls;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::PathBuf;

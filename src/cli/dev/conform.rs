@@ -1,8 +1,8 @@
 //! `racetrap dev conform`: compares the simulator's results with hardware, bit for bit.
 
-use crate::cli::choice::choice;
 use crate::cli::gpu;
 use crate::cli::progress::Progress;
+use crate::cli::value_enums::choice;
 use evidence::conformance::Generator;
 use evidence::conformance::family::Family;
 use evidence::conformance::recording::Recording;
@@ -120,7 +120,7 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
             .limit
             .map(|seconds| begun + Duration::from_secs(seconds)),
     };
-    let told = Told::new(numbers.len());
+    let told = LiveProgress::new(numbers.len());
     let ran = run(&generator, &numbers, &against, how, |number, ran| {
         told.done(number, ran);
         if let Some(folder) = &args.record
@@ -164,7 +164,7 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
 }
 
 /// Reports progress: a live line on a terminal, otherwise an occasional line.
-struct Told {
+struct LiveProgress {
     progress: Progress,
     terminal: bool,
     total: usize,
@@ -173,13 +173,13 @@ struct Told {
     saved: Mutex<Instant>,
 }
 
-impl Told {
+impl LiveProgress {
     /// Between lines, and between saved states of a recording.
     const EVERY: Duration = Duration::from_secs(5);
 
-    fn new(total: usize) -> Told {
+    fn new(total: usize) -> LiveProgress {
         let (terminal, begun) = (std::io::stderr().is_terminal(), Instant::now());
-        Told {
+        LiveProgress {
             progress: Progress::bar(total, terminal),
             terminal,
             total,
@@ -219,7 +219,7 @@ fn is_due(last: &Mutex<Instant>) -> bool {
     let Ok(mut last) = last.lock() else {
         return false;
     };
-    let due = last.elapsed() > Told::EVERY;
+    let due = last.elapsed() > LiveProgress::EVERY;
     if due {
         *last = Instant::now();
     }

@@ -1,7 +1,7 @@
 //! `racetrap dev judge`: judges the output of a tool. The wrappers of `sanitizer/` call it when a tool has ended.
 
-use crate::cli::choice::choice;
 use crate::cli::run::Where;
+use crate::cli::value_enums::choice;
 use anstyle::Style;
 use catalog::annotation::action_name;
 use catalog::case::ExpectedVerdict;

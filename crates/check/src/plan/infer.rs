@@ -4,8 +4,8 @@
 use super::Sizes;
 use super::layout::fields_layout;
 use crate::argument::{BufferSpec, Fill, Value};
-use crate::follow;
 use crate::parameters::{Kind, Parameter};
+use crate::roles::is_exponent;
 use crate::usage::Use;
 use session::buffer::ElementType;
 
@@ -42,7 +42,7 @@ fn count(name: &str, bytes: usize, sizes: Sizes) -> u128 {
     let name = name.to_ascii_lowercase();
     let vertical = ["h", "height", "rows", "nrows", "ny", "num_rows", "numrows"];
     let value = match sizes.rows {
-        _ if follow::is_exponent(&name) => u64::from(sizes.count.max(1).ilog2()),
+        _ if is_exponent(&name) => u64::from(sizes.count.max(1).ilog2()),
         Some(rows) if vertical.contains(&name.as_str()) => rows,
         _ => sizes.count,
     };

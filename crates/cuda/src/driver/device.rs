@@ -4,7 +4,7 @@
 use crate::entry::{plain, put, put_if, text};
 use crate::runtime;
 use context::Error;
-use context::beside::Awaited;
+use context::suspended::Awaited;
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 
 type Handle = *mut c_void;
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> u32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> u32 {
-    let _ = std::panic::catch_unwind(|| context::beside::patience(Awaited::All));
+    let _ = std::panic::catch_unwind(|| context::suspended::patience(Awaited::All));
     plain("cuCtxSynchronize", |context, _| context.synchronize_all())
 }
 

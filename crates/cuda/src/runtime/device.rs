@@ -2,7 +2,7 @@
 
 use super::release::Release;
 use crate::entry::{enter, enter_and_wait, put, put_if};
-use context::beside::Awaited;
+use context::suspended::Awaited;
 use context::{Error, Result};
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 

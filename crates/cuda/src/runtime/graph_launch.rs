@@ -179,7 +179,7 @@ fn run(graph: u64, stream: u64, executable: u64) -> u32 {
                 Outside::Host(function, data) => {
                     // SAFETY: the program gave this function with this data; the context is not held.
                     let call = move || unsafe { function(data as *mut c_void) };
-                    context::watch::on_behalf(streams[step.branch], call);
+                    context::host_access::on_behalf(streams[step.branch], call);
                     0
                 }
                 Outside::Graph(graph) => run(graph, streams[step.branch], executable),

@@ -2,7 +2,7 @@
 
 use super::graph::{self, Action};
 use crate::entry::{enter, enter_and_wait, put};
-use context::beside::Awaited;
+use context::suspended::Awaited;
 use context::{Context, Error};
 use std::os::raw::{c_int, c_uint, c_void};
 
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn cudaLaunchHostFunc(
         // SAFETY: by the function's own condition; the context is not held, so the function may do what it likes.
         let data = data.expose_provenance();
         let call = move || unsafe { function(std::ptr::with_exposed_provenance_mut(data)) };
-        context::watch::on_behalf(stream.addr() as u64, call);
+        context::host_access::on_behalf(stream.addr() as u64, call);
     }
     error
 }
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn cudaStreamAddCallback(
         let pointer = std::ptr::with_exposed_provenance_mut;
         // SAFETY: as above.
         let call = move || unsafe { function(pointer(handle), status, pointer(data)) };
-        context::watch::on_behalf(handle as u64, call);
+        context::host_access::on_behalf(handle as u64, call);
     }
     error
 }

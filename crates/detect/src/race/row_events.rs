@@ -2,7 +2,7 @@
 //! ([`super::rows`]), and atomics on words of shared memory ([`super::atomics`]).
 
 use super::Detector;
-use super::beside::First;
+use super::concurrent_launches::First;
 use super::rows;
 use simt::ids::{BlockId, Mask};
 use simt::observer::*;

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Feedback {
     /// Of findings that a visible input shows.
-    pub visible: Told,
+    pub visible: Disclosure,
     /// Of findings that only hidden inputs show. No sizes, values or threads are told of these.
-    pub hidden: Told,
+    pub hidden: Disclosure,
     /// What help says.
     pub hints: Hints,
     /// Hints of the course's own, by rule.
@@ -22,11 +22,11 @@ pub struct Feedback {
 impl Default for Feedback {
     fn default() -> Feedback {
         Feedback {
-            visible: Told {
+            visible: Disclosure {
                 before: Detail::Schedule,
                 after: Detail::Schedule,
             },
-            hidden: Told {
+            hidden: Disclosure {
                 before: Detail::Verdict,
                 after: Detail::Lines,
             },
@@ -39,7 +39,7 @@ impl Default for Feedback {
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct Disclosure {
     /// Before the due date.
     pub before: Detail,
     /// After it.

@@ -5,9 +5,9 @@
 use super::text::word;
 use crate::assignment::Assignment;
 use crate::class::Override;
+use crate::input_files::write_command;
 use crate::result::{Cause, DrawResult, Graded, InputResult, Outcome, PartResult, Seen, State};
 use crate::view::{When, number, view};
-use crate::written::write_command;
 use maud::{Markup, html};
 use report::html::page::{Filter, page};
 use report::{About, Diagnostic, Label, SourceFile, Who};

@@ -4,14 +4,14 @@ use crate::assignment::{Build, BuildKind};
 use crate::build::{BuildError, Compiler, Source, at, words};
 use crate::result::Refused;
 use context::options::{Instead, LeaveOut, Options};
-use exec::{build::flags, library, program::Program, stranger, toolkit};
+use exec::{build::flags, library, program::Program, toolkit, untrusted_program};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toolchain::calls::Calls;
 use toolchain::sandbox::{Confined, Job, Sandbox};
 use toolchain::scratch::Scratch;
+use toolchain::seccomp::Calls;
 
 /// Largest program that is run, bytes.
 const LARGEST: u64 = 64 << 20;
@@ -204,10 +204,11 @@ fn executable(path: &Path) -> std::io::Result<()> {
 fn judged(program: &Path, library: &Path) -> std::io::Result<Result<(), String>> {
     let known = Program::read(program)?;
     if known.has_static_runtime() {
-        return Ok(Err(stranger::Evasion::NoRuntime.to_string()));
+        return Ok(Err(untrusted_program::Evasion::NoRuntime.to_string()));
     }
     let data = std::fs::read(program)?;
-    Ok(stranger::judge(&data, &std::fs::read(library)?).map_err(|evasion| evasion.to_string()))
+    Ok(untrusted_program::judge(&data, &std::fs::read(library)?)
+        .map_err(|evasion| evasion.to_string()))
 }
 
 /// The folders of a build.

@@ -19,10 +19,10 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use toolchain::calls::Calls;
 use toolchain::pipe::{NamedPipe, drain};
 use toolchain::sandbox::{Alone, Ended, Job, Sandbox};
 use toolchain::scratch::Scratch;
+use toolchain::seccomp::Calls;
 
 /// Address space of a program, most of which is the library's reservation.
 const ADDRESSES: u64 = 12 << 30;
@@ -57,7 +57,7 @@ pub struct Run<'a> {
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// What its launches did when they were [run again](super::again), and what the library told of the host program.
+    /// What its launches did when they were [run again](super::replay), and what the library told of the host program.
     pub collected: Collected,
     /// Why not all of its launches were run again.
     pub partial: Option<String>,

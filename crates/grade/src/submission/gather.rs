@@ -2,7 +2,7 @@
 
 use super::{CollectError, Files, SubmissionError};
 use crate::assignment::{Submission, read::is_file_name};
-use crate::code;
+use crate::forbidden_text;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek};
 use std::path::{Component, Path};
@@ -235,7 +235,7 @@ impl<'a> Gathered<'a> {
             }
         }
         for (name, text) in &texts {
-            if let Some((line, text)) = code::forbidden(text, &self.wanted.forbid) {
+            if let Some((line, text)) = forbidden_text::forbidden(text, &self.wanted.forbid) {
                 return Err(SubmissionError::Forbidden {
                     name: name.clone(),
                     line,

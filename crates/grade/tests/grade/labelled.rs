@@ -8,8 +8,8 @@ use crate::judge::{self, Labelled};
 use racetrap_grade::Graded;
 use racetrap_grade::assignment::Optimisation;
 use racetrap_grade::build::{Compiler, keep};
-use racetrap_grade::code::forbidden;
 use racetrap_grade::course::Course;
+use racetrap_grade::forbidden_text::forbidden;
 use racetrap_grade::grade::{grade_files, refused_result};
 use racetrap_grade::submission::SubmissionError;
 

@@ -20,7 +20,7 @@
 //! call that disappeared.
 
 use super::{Occurrence, View};
-use crate::loops::work::{callee, defined, each};
+use crate::loops::signature::{callee, defined, each};
 use ptx::ast::{Function, Instruction};
 use ptx::demangle;
 use ptx::semantics::TypedInstruction;

@@ -27,7 +27,7 @@
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
 use crate::code::Code;
-use crate::loops::work::{Bag, Key, Kind};
+use crate::loops::signature::{Bag, Key, Kind};
 use crate::loops::{Change, workers};
 use ptx::graph::dominates;
 

@@ -7,7 +7,7 @@ use crate::code::value::Values;
 use crate::code::{Code, Instr, Place};
 use crate::compare::{Matching, Pair};
 use crate::cover::Cover;
-use crate::loops::work::{may_be, work};
+use crate::loops::signature::{may_be, work};
 use crate::loops::{Change, Group, Loops, workers};
 use crate::proof::{Proof, Prover};
 use crate::strength::weaker;

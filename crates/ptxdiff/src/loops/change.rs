@@ -1,8 +1,8 @@
 //! What became of loops that do the same work, by how much of it they do in an iteration and by how they count.
 
 use super::pairs::Comparing;
+use super::signature::{Amount, Key};
 use super::trips::is_in_each_iteration;
-use super::work::{Amount, Key};
 use super::{Change, Common, Group};
 use crate::Side;
 

@@ -1,7 +1,7 @@
 //! What loops allow to say of single instructions: whether text that differs is copies of a body.
 
 use super::Loops;
-use super::work::{self, work};
+use super::signature::{self, work};
 use crate::code::Code;
 
 impl Loops {
@@ -12,7 +12,10 @@ impl Loops {
         let all = work(instr);
         !all.is_empty()
             && all.iter().all(|(key, _)| {
-                let unclear = self.unclear.iter().any(|other| work::may_be(key, other));
+                let unclear = self
+                    .unclear
+                    .iter()
+                    .any(|other| signature::may_be(key, other));
                 unclear && self.bags[1 - side].has(key)
             })
     }

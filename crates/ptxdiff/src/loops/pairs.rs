@@ -1,8 +1,8 @@
 //! Which loops of both sides are partners, and where the work of the others is.
 
 use super::change::Ratios;
+use super::signature::{self, Bag, Key, work};
 use super::trips::{Count, count};
-use super::work::{self, Bag, Key, work};
 use crate::class::InstructionClass;
 use crate::code::Code;
 use crate::evaluate::Definitions;
@@ -248,10 +248,10 @@ impl Alike {
 /// Whether a function calls one that its module defines.
 fn calls(code: &Code, module: &Module) -> bool {
     let callees = code.instructions.iter().filter_map(|i| match i.class {
-        InstructionClass::Call => work::callee(i.instr),
+        InstructionClass::Call => signature::callee(i.instr),
         _ => None,
     });
-    let mut defined = callees.filter_map(|name| work::defined(module, name));
+    let mut defined = callees.filter_map(|name| signature::defined(module, name));
     defined.next().is_some()
 }
 

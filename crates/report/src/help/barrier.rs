@@ -78,7 +78,7 @@ pub(super) fn place(
     }
 }
 
-/// The same by lines, in one function: for what the text of a help says without an edit.
+/// A source file with its statements.
 pub(super) struct Text {
     file: Arc<SourceFile>,
     tree: Arc<Statements>,
@@ -151,7 +151,6 @@ impl Text {
         self.insert(at, format!("\n{}{line}", self.indentation(span.start)))
     }
 
-    /// A change that puts a line in front of everything in a block or body.
     fn is_barrier(&self, id: StatementId) -> bool {
         let statement = self.tree.get(id);
         let text = self.tree.text(&statement.span);

@@ -28,7 +28,7 @@ pub(super) fn race(
             ).into());
         }
         if earlier.block == later.block
-            && let Some(mut advice) = barrier_advice((a, b), wanted(earlier, later, view), view, "")
+            && let Some(mut advice) = barrier_advice((a, b), wanted(earlier, later), view, "")
         {
             advice.text += &format!(
                 ": {place} is a plain access, and the other one is atomic, which orders nothing"
@@ -116,7 +116,7 @@ pub(super) fn race(
             .into(),
         );
     }
-    let wanted = wanted(earlier, later, view);
+    let wanted = wanted(earlier, later);
     if a.library && b.library && place.space == Space::Shared {
         let storage = view.and_then(|v| v.memory.region(&place));
         let storage = storage.map_or("one temporary storage".to_owned(), |r| {
@@ -170,10 +170,10 @@ pub(super) fn race(
 }
 
 /// The barrier that may order two accesses of one block.
-fn wanted(earlier: &End, later: &End, view: Option<&KernelView<'_>>) -> Wanted {
+fn wanted(earlier: &End, later: &End) -> Wanted {
     match earlier.thread.warp() == later.thread.warp() {
-        true if view.is_none_or(|v| v.block.count() > 0) => Wanted::Either,
-        _ => Wanted::Block,
+        true => Wanted::Either,
+        false => Wanted::Block,
     }
 }
 

@@ -16,7 +16,7 @@
 //! becomes SIMD code.
 
 use super::{Mask, Row32};
-use crate::wide::{Work, at_best};
+use crate::simd::{Work, at_best};
 
 /// Number of lanes in a warp.
 pub(super) const LANES: usize = 32;

@@ -1,11 +1,11 @@
-//! `cp.async`: copies from global to shared memory that are complete when their thread has waited for them. See [`crate::copies`].
+//! `cp.async`: copies from global to shared memory that are complete when their thread has waited for them. See [`crate::async_copies`].
 
 use super::Core;
 use super::transfer::{Stored, load};
 use crate::alu::{Mask, Row64};
-use crate::copies::{Pending, Piece};
+use crate::async_copies::{Pending, Piece};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::GLOBAL_BASE;
 use crate::observer::*;
 use crate::op::*;

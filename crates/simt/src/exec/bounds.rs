@@ -3,8 +3,8 @@
 use super::memory::{Request, belongs};
 use super::{Core, Range};
 use crate::alu::Mask;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::AddressSpace;

@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::call_stack::{Frame, Saved};
+use crate::hooks::Hooks;
 use crate::ids::LaneId;
-use crate::lent::Hooks;
 use crate::memory::{FUNCTION_BASE, Words};
 use crate::op::*;
 use crate::program::FunctionInfo;

@@ -4,7 +4,7 @@
 
 use super::Core;
 use crate::alu::Mask;
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::memory::*;
 use crate::observer::Space;
 use crate::state::*;

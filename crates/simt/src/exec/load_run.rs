@@ -5,7 +5,7 @@
 
 use super::Core;
 use super::whole_row::{BaseRow, load};
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::memory::{Shared, Words};
 use crate::observer::*;
 use crate::op::*;

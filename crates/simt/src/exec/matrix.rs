@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::alu::{Mask, Row32, Row64};
+use crate::hooks::Hooks;
 use crate::ids::LANES;
-use crate::lent::Hooks;
 use crate::matrix::{Element, Gather, MatrixOp, Place, Product, Registers};
 use crate::op::Slot;
 use crate::state::*;

@@ -2,7 +2,7 @@
 
 use super::Core;
 use crate::alu::Mask;
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::mbarrier;
 use crate::memory::Words;
 use crate::op::*;

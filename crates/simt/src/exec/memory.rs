@@ -8,13 +8,13 @@
 use super::Core;
 use super::transfer::*;
 use crate::alu::{Mask, Row64};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
+use crate::simd::{Work, at_best};
 use crate::state::*;
-use crate::wide::{Work, at_best};
 
 /// Whether a generic address belongs to a space.
 #[inline(always)]

@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::alu::Mask;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::GLOBAL_BASE;
 use crate::op::*;
 use crate::state::*;

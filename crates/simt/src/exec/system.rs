@@ -5,8 +5,8 @@
 use super::Core;
 use crate::alu::Mask;
 use crate::children::{Child, ChildOrder, KERNEL_BASE, STREAMS};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::{DriverCall, FaultKind, MemoryFault, Space};
 use crate::op::*;

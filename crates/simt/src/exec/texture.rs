@@ -5,8 +5,8 @@
 
 use super::Core;
 use crate::alu::{Mask, Row64};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::Words;
 use crate::observer::*;
 use crate::op::*;

@@ -5,8 +5,8 @@ use crate::ids::*;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
+use crate::simd::{Work, at_best};
 use crate::state::*;
-use crate::wide::{Work, at_best};
 
 /// The common load: one 32-bit word a lane. Whether all bytes had been written.
 #[inline(always)]

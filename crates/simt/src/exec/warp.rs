@@ -7,8 +7,8 @@
 use super::Core;
 use super::poison::Exchange;
 use crate::alu::{Mask, Row32};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;

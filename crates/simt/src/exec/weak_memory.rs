@@ -3,8 +3,8 @@
 use super::Core;
 use super::transfer::store_register;
 use crate::alu::Mask;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::Words;
 use crate::observer::*;
 use crate::op::*;

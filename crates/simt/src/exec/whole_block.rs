@@ -5,8 +5,8 @@
 //! [`super::barrier`] goes on.
 
 use super::Core;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;

@@ -7,13 +7,13 @@
 
 use super::Core;
 use crate::alu::{Mask, Row32, Row64};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
+use crate::simd::{Work, at_best};
 use crate::state::*;
-use crate::wide::{Work, at_best};
 
 macro_rules! layouts {
     ($name:ident, $word:ty) => {

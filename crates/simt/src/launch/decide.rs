@@ -2,8 +2,8 @@
 
 use super::{Grid, SPLIT_QUANTUM, deadlock};
 use crate::exec::{Core, IDLE, Quantum, Yield};
+use crate::hooks::{Hooks, Lent};
 use crate::ids::*;
-use crate::lent::{Hooks, Lent};
 use crate::schedule::{Decision, Ready, Runnable, Schedule};
 use crate::state::*;
 use crate::stop::*;

@@ -3,7 +3,7 @@
 use super::Grid;
 use super::sweep::{Alone, WARP_QUANTUM};
 use crate::device::Device;
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::observer::{Joined, Observer};
 use crate::stop::Stop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};

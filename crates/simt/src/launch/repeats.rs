@@ -9,8 +9,8 @@
 
 use super::{Grid, standing};
 use crate::exec::Core;
+use crate::hooks::Hooks;
 use crate::ids::BlockId;
-use crate::lent::Hooks;
 use crate::state::*;
 use crate::stop::Stop;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

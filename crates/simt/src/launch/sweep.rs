@@ -4,7 +4,7 @@ use super::repeats::Search;
 use super::wait::{Aside, Patience};
 use super::{Grid, SPLIT_QUANTUM, deadlock};
 use crate::exec::{Core, Quantum, Yield};
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::state::*;
 use crate::stop::{Others, Stop};
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! A turn of a split, on the engine that was chosen for the launch.
 
 use crate::exec::{Core, Quantum, Yield};
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::plain;
 use crate::state::Block;
 use crate::stop::{Engine, Stop};

@@ -10,7 +10,7 @@ use super::prepare::Prepared;
 use super::repeats::States;
 use crate::device::Device;
 use crate::exec::{Changes, Core};
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::memory::Words;
 use crate::state::*;
 use crate::stop::Stop;

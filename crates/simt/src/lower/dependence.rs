@@ -13,7 +13,7 @@
 //! global memory order-dependent. That errs on the side of promising less.
 
 use super::def_use::{Use, visit_operands};
-use super::reach::{Queue, Readers};
+use super::reaching_values::{Queue, Readers};
 use crate::alu::AluOp;
 use crate::ids::Site;
 use crate::observer::Order;

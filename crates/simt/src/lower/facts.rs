@@ -8,7 +8,7 @@ use super::def_use::{Use, visit_operands};
 use super::dependence::{
     communicates_by_memory_alone, depends_on_time_or_place, has_order_sources,
 };
-use super::reach::Graph;
+use super::reaching_values::Graph;
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};

@@ -6,7 +6,7 @@
 //! come from memory, or through calls.
 
 use super::instruction::signature;
-use super::reach::{Queue, Readers};
+use super::reaching_values::{Queue, Readers};
 use crate::op::*;
 use crate::program::{Pointer, Program};
 use ptx::semantics::Opcode;

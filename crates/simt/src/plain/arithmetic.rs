@@ -4,8 +4,8 @@
 use super::Turn;
 use crate::alu::compare::write_set_pair;
 use crate::alu::{AluOp, Mask, Row32, Row64};
+use crate::hooks::Hooks;
 use crate::ids::LANES;
-use crate::lent::Hooks;
 use crate::memory::*;
 use crate::op::*;
 use crate::state::lanes_of;

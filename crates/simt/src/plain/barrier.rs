@@ -4,8 +4,8 @@
 use super::Turn;
 use crate::alu::Mask;
 use crate::exec::barrier_faults;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;

@@ -6,8 +6,8 @@
 use super::Turn;
 use crate::alu::Mask;
 use crate::call_stack::{Frame, Saved};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::{FUNCTION_BASE, Words};
 use crate::op::*;
 use crate::program::FunctionInfo;

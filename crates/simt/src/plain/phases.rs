@@ -3,7 +3,7 @@
 
 use super::{Step, Turn};
 use crate::alu::Mask;
-use crate::lent::Hooks;
+use crate::hooks::Hooks;
 use crate::mbarrier;
 use crate::observer::Space;
 use crate::op::*;

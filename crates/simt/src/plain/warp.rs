@@ -5,8 +5,8 @@
 use super::Turn;
 use crate::alu::Mask;
 use crate::exec::Exchange;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;

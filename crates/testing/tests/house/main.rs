@@ -3,5 +3,6 @@
 mod doctests;
 mod features;
 mod layers;
+mod modules;
 mod readme;
 mod suites;

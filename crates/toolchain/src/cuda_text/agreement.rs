@@ -9,7 +9,7 @@
 
 use super::scan::{identifier, matching, split, words};
 use super::statements::{Kind, StatementId, Statements};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Who comes to a place together, or has one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +27,16 @@ const CALLERS: u32 = 6;
 /// Rounds in which values are followed.
 const ROUNDS: u32 = 8;
 
-/// Names of variables and what of them is known.
-type Values = HashMap<String, Agreement>;
+/// Statements of a function, at most: in a larger one nobody knows.
+const STATEMENTS: usize = 1000;
+
+/// What is known of variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Values {
+    known: HashMap<String, Agreement>,
+    /// Those that are `threadIdx.x` and nothing else.
+    thread: HashSet<String>,
+}
 
 /// What has been found out about the functions of a source.
 #[derive(Debug, Default)]
@@ -66,8 +74,11 @@ impl<'s> Agreements<'s> {
             return Agreement::None;
         };
         let function = source.function_of(id);
+        if source.below(function).len() > STATEMENTS {
+            return Agreement::None;
+        }
         let values = self.values(function, depth);
-        let mut found = controlled(source, id, None, &values);
+        let mut found = controlled(source, id, &values);
         let place = match behind {
             true => source.get(id).span.end,
             false => source.get(id).span.start,
@@ -99,7 +110,7 @@ impl<'s> Agreements<'s> {
             };
             // What is inside of the statement itself is not before the place behind it, unless it leaves the function.
             if counts {
-                found = found.max(controlled(source, one, None, &values));
+                found = found.max(controlled(source, one, &values));
             }
         }
         match source.is_kernel(function) {
@@ -146,9 +157,9 @@ impl<'s> Agreements<'s> {
             return known.clone();
         }
         let Some(source) = self.source else {
-            return Values::new();
+            return Values::default();
         };
-        let mut values = Values::new();
+        let mut values = Values::default();
         let parameters = source.signature(function).map_or(Vec::new(), |s| s.1);
         if !source.is_kernel(function) {
             let calls = if depth < CALLERS {
@@ -169,16 +180,27 @@ impl<'s> Agreements<'s> {
                 let joined = each.fold(None, |all: Option<Agreement>, one| {
                     Some(all.map_or(one, |all| all.max(one)))
                 });
-                values.insert(name.clone(), joined.unwrap_or(Agreement::None));
+                values
+                    .known
+                    .insert(name.clone(), joined.unwrap_or(Agreement::None));
             }
         }
         let assignments = assignments(source, function);
+        for one in &assignments {
+            let only = assignments.iter().filter(|a| a.name == one.name).count() == 1;
+            if only && one.value.trim() == "threadIdx.x" {
+                values.thread.insert(one.name.clone());
+            }
+        }
         for _ in 0..ROUNDS {
             let before = values.clone();
             for one in &assignments {
                 let value = level(source, &one.value, &values);
-                let value = value.max(controlled(source, one.statement, Some(function), &values));
-                let known = values.entry(one.name.clone()).or_insert(Agreement::Block);
+                let value = value.max(controlled(source, one.statement, &values));
+                let known = values
+                    .known
+                    .entry(one.name.clone())
+                    .or_insert(Agreement::Block);
                 *known = (*known).max(value);
             }
             if before == values {
@@ -191,12 +213,7 @@ impl<'s> Agreements<'s> {
 }
 
 /// Who agrees in all conditions around a statement.
-fn controlled(
-    source: &Statements,
-    id: StatementId,
-    _function: Option<StatementId>,
-    values: &Values,
-) -> Agreement {
+fn controlled(source: &Statements, id: StatementId, values: &Values) -> Agreement {
     let mut found = Agreement::Block;
     for around in source.around(id).skip(1) {
         let statement = source.get(around);
@@ -310,7 +327,9 @@ fn assignments(source: &Statements, function: StatementId) -> Vec<Assignment> {
                 if through || before.ends_with(['.']) || before.ends_with("->") {
                     continue;
                 }
-                if sets || changes || stepped {
+                if sets {
+                    found.push(assignment(id, name, &behind[1..]));
+                } else if changes || stepped {
                     found.push(assignment(id, name, part));
                 } else if taken && arrays.contains(&name) {
                     found.push(assignment(id, name, "threadIdx"));
@@ -350,7 +369,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 
 /// Who computes one value from an expression.
 fn level(source: &Statements, text: &str, values: &Values) -> Agreement {
-    if of_warp(text) {
+    if of_warp(text, values) {
         return Agreement::Warp;
     }
     let mut found = Agreement::Block;
@@ -358,7 +377,7 @@ fn level(source: &Statements, text: &str, values: &Values) -> Agreement {
         let one = match name {
             "threadIdx" | "__activemask" | "clock" | "clock64" | "thread_rank" | "thread_index"
             | "laneid" | "meta_group_rank" | "this" | "asm" => Agreement::None,
-            "__any_sync" | "__all_sync" | "__ballot_sync" => return warp_vote(text, found),
+            "__any_sync" | "__all_sync" | "__ballot_sync" => return Agreement::Warp,
             "__syncthreads_or" | "__syncthreads_and" | "__syncthreads_count" => {
                 return Agreement::Block;
             }
@@ -369,9 +388,9 @@ fn level(source: &Statements, text: &str, values: &Values) -> Agreement {
                 Agreement::None
             }
             _ => {
-                let field = text[..at].ends_with(['.', '>']);
+                let field = text[..at].ends_with('.') || text[..at].ends_with("->");
                 let called = !field && text[at + name.len()..].trim_start().starts_with('(');
-                match values.get(name) {
+                match values.known.get(name) {
                     Some(known) if !field => *known,
                     _ if called => of_function(source, name),
                     _ => Agreement::Block,
@@ -383,15 +402,15 @@ fn level(source: &Statements, text: &str, values: &Values) -> Agreement {
     found
 }
 
-fn warp_vote(_text: &str, found: Agreement) -> Agreement {
-    found.max(Agreement::Warp)
-}
-
 /// Whether an expression is the number of a warp, or asks for whole warps: `threadIdx.x / 32`, `threadIdx.x < 32`.
-fn of_warp(text: &str) -> bool {
+fn of_warp(text: &str, values: &Values) -> bool {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let Some(rest) = text.trim_start_matches('(').strip_prefix("threadIdx.x") else {
-        return false;
+    let text = text.trim_start_matches('(');
+    let name = identifier(text);
+    let rest = match text.strip_prefix("threadIdx.x") {
+        Some(rest) => rest,
+        None if values.thread.contains(name) => &text[name.len()..],
+        None => return false,
     };
     let number = |rest: &str| rest.trim_end_matches([')', 'u', 'U']).parse::<u32>().ok();
     let whole = |rest: &str| {

@@ -9,7 +9,7 @@ use super::super::Row64;
 use super::super::exact::{self, F64, Rounding, Value};
 use super::super::order::{self, Layout};
 use super::super::rounding::Direction;
-use crate::wide::{Work, at_best};
+use crate::simd::{Work, at_best};
 use std::marker::PhantomData;
 
 const LAYOUT: Layout<u64> = Layout {

@@ -3,8 +3,8 @@
 use super::super::Core;
 use super::super::memory::belongs;
 use crate::alu::Mask;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::lower::def_use::atomic_class;
 use crate::memory::*;
 use crate::observer::*;

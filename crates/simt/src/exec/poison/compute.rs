@@ -2,8 +2,8 @@
 
 use super::super::Core;
 use crate::alu::{AluOp, Mask};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::lower::def_use::{Use, visit_operands};
 use crate::lower::instruction::signature;
 use crate::op::*;

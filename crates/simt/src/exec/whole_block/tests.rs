@@ -1,6 +1,6 @@
+use crate::event_log::results;
 use crate::op::*;
 use crate::program::Program;
-use crate::told::results;
 use proptest::prelude::*;
 
 /// A kernel whose body, executed twice, may use thread numbers in `%r1`, the word `%r2` of shared memory, sums in `%r10` to `%r13`, and as

@@ -1,5 +1,5 @@
 use super::*;
-use crate::told::results;
+use crate::event_log::results;
 use proptest::prelude::*;
 
 /// A kernel with thread numbers in `%r1`, four times that in `%r2`, and sixteen registers of data from `%r10` on, whose body is executed so many times.

@@ -1,0 +1,245 @@
+//! Makes a kernel ready to run: compiled, lowered, with a launch and arguments.
+
+use super::explore::{self, Exploration, Explored};
+use super::geometry::{self, Geometry};
+use super::input::{self, Build, Input, Wanted};
+use super::plan::{self, Plan};
+use super::request::{Request, Schedules, Watch};
+use super::{Error, ErrorKind, entry, functions, host, host_facts, limits, parameters};
+use detect::rules::Level;
+use report::Sources;
+use simt::{Limits, LowerError, Program};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A kernel that is ready to run: compiled, lowered, with a launch and arguments.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The builds.
+    pub input: Arc<Input>,
+    /// The kernel's mangled name.
+    pub entry: String,
+    /// Its code in each build.
+    pub programs: Vec<Program>,
+    /// The launch.
+    pub geometry: Geometry,
+    /// The arguments.
+    pub plan: Plan,
+    /// The schedules to try.
+    pub schedules: session::explorer::Schedules,
+    /// When the time is up.
+    pub until: Option<Instant>,
+}
+
+impl Prepared {
+    /// Compiles and lowers the kernel, and completes launch and arguments. Only the first `builds` builds are made ready.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the request.
+    pub fn new(
+        request: &Request,
+        builds: usize,
+        sources: &mut Sources,
+        watch: &dyn Watch,
+    ) -> Result<Prepared, Error> {
+        let until = until(request);
+        let wanted = Wanted::One(request.entry.as_deref());
+        let mut input = input::read(request, wanted, sources, watch)?;
+        input.builds.truncate(builds);
+        Prepared::of(request, Arc::new(input), until)
+    }
+
+    /// The same of a file that has been read.
+    pub(super) fn of(
+        request: &Request,
+        input: Arc<Input>,
+        until: Option<Instant>,
+    ) -> Result<Prepared, Error> {
+        input.builds.iter().try_for_each(limits::check)?;
+        let entry = entry::choose(
+            &input.builds[0].module,
+            request.entry.as_deref(),
+            &input.path,
+        )?
+        .to_string();
+        let programs: Vec<Program> = input
+            .builds
+            .iter()
+            .map(|b| program(b, &entry, until))
+            .collect::<Result<_, _>>()?;
+        let parameters =
+            parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
+        let host = input.source.as_ref().and_then(|source| {
+            let name = entry::plain(&entry);
+            let name = entry::unqualified(&name);
+            let (block, many_blocks) = geometry::guesses(&input, &entry);
+            let asked = host_facts::Asked {
+                name: name.to_owned(),
+                takes: parameters.takes(),
+                indices: parameters.indices(),
+                given: parameters.integers_in(&request.arguments),
+                block,
+                many_blocks,
+            };
+            host::Host::read(source, &asked)
+        });
+        let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
+        let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
+        // What needs a cooperative launch is launched so, unless the program launches it otherwise.
+        geometry.cooperative |=
+            request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
+        affordable(&geometry, request.budgets.steps)?;
+        let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
+        let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+        functions::guess(&mut plan, &programs[0]);
+        let said = host.as_ref().and_then(|h| h.launch.shared);
+        let said = said.filter(|bytes| *bytes > 0 && request.launch.block.is_none());
+        if request.launch.shared.or(said).is_none() && geometry.shared > 0 {
+            let before = programs.iter().map(|p| p.shared_bytes).max().unwrap_or(0);
+            let limits = programs.iter().map(|p| simt::shared_limit(p.target));
+            let most = limits.min().unwrap_or(0).saturating_sub(before);
+            plan.shared = Some(plan::GuessedShared {
+                bytes: geometry.shared,
+                most,
+                before,
+            });
+        }
+        if let Some(host) = host.as_ref().filter(|_| as_launched) {
+            plan.follow(host);
+            plan.launched = host.followed.clone().map(|followed| plan::Launched {
+                followed,
+                geometry: geometry.clone(),
+                shared_given: request.launch.shared.is_some(),
+            });
+        }
+        Ok(Prepared {
+            schedules: schedules(request, &programs),
+            input,
+            entry,
+            programs,
+            geometry,
+            plan,
+            until,
+        })
+    }
+
+    /// How its builds are explored.
+    pub fn exploration<'a>(
+        &'a self,
+        request: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> Exploration<'a> {
+        Exploration {
+            geometry: &self.geometry,
+            variables: &request.variables,
+            schedules: self.schedules.clone(),
+            limits: Limits {
+                steps: request.budgets.steps,
+                engine: request.engine,
+                ..Limits::default()
+            },
+            until: self.until,
+            memory: request.budgets.memory,
+            jobs: request.budgets.jobs,
+            perf: request.perf,
+            defines: &request.compiler.defines,
+            trace: request.trace,
+            remember: false,
+            work: Arc::default(),
+            watch,
+        }
+    }
+
+    /// Explores each build.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn explore(
+        &self,
+        exploration: &Exploration<'_>,
+        plan: &mut Plan,
+        sources: &mut Sources,
+    ) -> Result<Vec<Explored>, Error> {
+        let mut explored: Vec<Explored> = Vec::new();
+        for (build, program) in self.input.builds.iter().zip(&self.programs) {
+            let mut one = exploration.explore(build, program, plan, sources)?;
+            if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
+                // Nobody ships this build: its speed is of no interest.
+                one.diagnostics.retain(|d| d.level != Level::Note);
+            }
+            explored.push(one);
+        }
+        Ok(explored)
+    }
+}
+
+/// When the time of a request is up.
+pub(super) fn until(request: &Request) -> Option<Instant> {
+    request.budgets.time.map(|time| Instant::now() + time)
+}
+
+/// Makes a build's kernel ready to run.
+///
+/// # Errors
+///
+/// It is not there, or its declarations are beyond what can be run.
+pub fn program(build: &Build, entry: &str, until: Option<Instant>) -> Result<Program, Error> {
+    let entry = entry::counterpart(&build.module, entry);
+    Program::lower_until(&build.module, &build.ptx.text, entry, until).map_err(|error| {
+        let wrong = Error::new(
+            ErrorKind::Input,
+            format!("`{}` can't be run: {error}", build.ptx.path),
+        );
+        match error {
+            LowerError::NoSuchEntry { .. } => {
+                wrong.help("the two builds have different kernels: select one with `--entry`")
+            }
+            LowerError::AddressSize => wrong,
+            LowerError::OutOfTime => {
+                Error::new(ErrorKind::Time, wrong.failure.message).help("raise `--timeout`")
+            }
+            LowerError::TooLarge => Error::new(ErrorKind::Memory, wrong.failure.message),
+            LowerError::Declaration { line, .. } => {
+                let span = build.ptx.range(line, &(0..u32::MAX));
+                wrong.at(build.ptx.clone(), span, "here")
+            }
+        }
+    })
+}
+
+/// Refuses launches that can't end within the step budget: every warp takes some steps.
+fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
+    const LEAST: u64 = 4;
+    let warps = geometry
+        .grid
+        .count()
+        .saturating_mul(geometry.block.count().div_ceil(32));
+    if warps.saturating_mul(LEAST) <= steps {
+        return Ok(());
+    }
+    let shown = report::terminal::thousands;
+    Err(Error::new(
+        ErrorKind::Launch,
+        format!(
+            "this launch has {} threads in {} warps: it cannot end within {} warp-instructions",
+            shown(geometry.grid.count().saturating_mul(geometry.block.count())),
+            shown(warps),
+            shown(steps)
+        ),
+    )
+    .help("use a smaller `--grid`, because a race shows with two blocks as with two million; or raise `--max-steps`"))
+}
+
+fn schedules(request: &Request, programs: &[Program]) -> session::explorer::Schedules {
+    use session::explorer::Schedules as Tried;
+    match &request.schedules {
+        Schedules::Only(one) => Tried::Only(vec![one.clone()]),
+        Schedules::UpTo(count) => Tried::UpTo {
+            most: *count as usize,
+            seed: request.seed,
+            weak: programs.iter().any(|p| p.facts.stale_values),
+        },
+    }
+}

@@ -1,0 +1,344 @@
+//! From what the device found to records.
+
+use crate::launches::Launched;
+use crate::modules::Loaded;
+use crate::state::State;
+use context::record::{KernelTotals, LaunchName, Record};
+use detect::finding::{Action, Detail, End, Finding, Place};
+use detect::rules::Rule;
+use instrument::layout::{BLOCKS, RawFinding, RecordKind, Results};
+use instrument::{Site, SiteAccess};
+use report::{KernelView, Scene, Sources, View, diagnose};
+use simt::ids::{BlockId, ThreadId};
+use simt::observer::{Order, Scope, Space};
+use simt::{Device, Dim3};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What was told so far.
+#[derive(Default)]
+pub struct FindingLog {
+    /// Number of the last watched launch.
+    pub next: u32,
+    /// Modules whose variables are watched.
+    pub variables: HashSet<usize>,
+    /// Handles that are libraries.
+    pub libraries: HashSet<usize>,
+    /// Findings by what tells them apart, with their number.
+    findings: HashMap<(u32, u32, u32, u32, bool), usize>,
+    assumed: u64,
+    unwatched: u64,
+    hooked: bool,
+    ended: bool,
+    last: Option<std::time::Instant>,
+}
+
+impl FindingLog {
+    /// Whether the end of the program is still to be waited for.
+    pub fn at_end(&mut self) -> bool {
+        !std::mem::replace(&mut self.hooked, true)
+    }
+}
+
+fn dim([x, y, z]: [u32; 3]) -> Dim3 {
+    Dim3 { x, y, z }
+}
+
+impl State {
+    /// The host has waited: what was found so far is told, now and then.
+    pub fn waited(&mut self) {
+        const OFTEN: std::time::Duration = std::time::Duration::from_millis(200);
+        if self.told.last.is_some_and(|last| last.elapsed() < OFTEN) {
+            return;
+        }
+        self.flush();
+        self.told.last = Some(std::time::Instant::now());
+    }
+
+    /// Tells what was found.
+    pub fn flush(&mut self) {
+        let Some(shadow) = &self.shadow else {
+            return;
+        };
+        let Some(memory) = shadow.read_findings() else {
+            self.doubt(
+                "the GPU has failed: what was found since the program last waited is lost"
+                    .to_owned(),
+            );
+            return;
+        };
+        let results = Results::read(&memory, crate::shadow::FINDINGS);
+        self.told.assumed = results.assumed;
+        self.told.unwatched = results.unwatched;
+        if results.lost > 0 {
+            self.doubt("there were more findings than there is room for".to_owned());
+        }
+        if results.unnamed > 0 && results.findings.is_empty() {
+            self.doubt("races were found of which only one access is known".to_owned());
+        }
+        for found in &results.findings {
+            self.found(found);
+        }
+    }
+
+    fn found(&mut self, found: &RawFinding) {
+        let key = (
+            found.module,
+            found.first.launch * u32::from(found.cross),
+            found.first.site,
+            found.site,
+            found.shared,
+        );
+        if let Some(id) = self.told.findings.get(&key) {
+            let count = u64::from(found.count);
+            self.recorder.write(Record::Again { id: *id, count });
+            return;
+        }
+        let id = self.told.findings.len();
+        let Some(launched) = self.launched.get(found.launch as usize).cloned().flatten() else {
+            return;
+        };
+        let earlier = self
+            .launched
+            .get(found.first.launch as usize)
+            .cloned()
+            .flatten();
+        let Some(earlier) = earlier else {
+            return;
+        };
+        self.told.findings.insert(key, id);
+        let reserved = self.shadow.as_ref().map_or(0, |s| s.reserved);
+        let told = worded(found, &launched, &earlier, reserved);
+        let Some(diagnostic) = told else {
+            self.doubt(format!(
+                "a race in `{}` could not be put into words",
+                ptx::demangle(&launched.kernel.name)
+            ));
+            return;
+        };
+        let name = LaunchName {
+            kernel: ptx::demangle(&launched.kernel.name),
+            number: launched.number,
+            stream: "the GPU".to_owned(),
+            grid: launched.grid,
+            block: launched.block,
+        };
+        self.recorder
+            .finding(id, &diagnostic, &HashMap::new(), Some(name), None);
+    }
+
+    /// The program ends.
+    pub fn end(&mut self) {
+        if std::mem::replace(&mut self.told.ended, true) {
+            return;
+        }
+        self.flush();
+        let without: Vec<String> = self
+            .totals
+            .iter()
+            .filter(|(_, t)| !t.has_ptx)
+            .map(|(name, t)| format!("`{}` ({})", ptx::demangle(name), t.launches))
+            .collect();
+        if !without.is_empty() {
+            let shown = without
+                .iter()
+                .take(5)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let more = match without.len() {
+                0..=5 => String::new(),
+                n => format!(" and {} more", n - 5),
+            };
+            self.doubt(format!(
+                "not watched, because their modules have no PTX: {shown}{more}"
+            ));
+        }
+        if self.told.unwatched > 0 {
+            let count = self.told.unwatched;
+            self.doubt(format!("{count} accesses were not watched: memory without a shadow, or instructions that are not judged"));
+        }
+        if let Some(bytes) = self.shadow.as_ref().map(|s| s.refused).filter(|b| *b > 0) {
+            self.doubt(format!("{} MiB of memory have no shadow", bytes >> 20));
+        }
+        let kernels = self.totals.iter().map(|(name, totals)| KernelTotals {
+            name: ptx::demangle(name),
+            launches: totals.launches,
+            watched: totals.watched,
+            threads: totals.threads,
+            ..KernelTotals::default()
+        });
+        let totals = context::record::Totals {
+            kernels: kernels.collect(),
+            assumed: self.told.assumed,
+            ..context::record::Totals::default()
+        };
+        self.recorder.write(Record::Totals(totals));
+        self.recorder.write(Record::Ended);
+    }
+}
+
+/// A finding in words: by the module's own PTX, as the simulator reads it.
+fn worded(
+    found: &RawFinding,
+    launched: &Launched,
+    earlier: &Launched,
+    reserved: u64,
+) -> Option<report::Diagnostic> {
+    let (_, module) = launched.kernel.module.as_ref()?;
+    let (_, before) = earlier.kernel.module.as_ref()?;
+    let now = *module
+        .checked
+        .sites
+        .candidates(found.site, found.shared)
+        .first()?;
+    let was = *before
+        .checked
+        .sites
+        .candidates(found.first.site, found.shared)
+        .first()?;
+    let program = program(module, &launched.kernel.name)?;
+    let other = program_of(earlier, launched, &program)?;
+    let end =
+        |site: &Site, module: &Loaded, program: &simt::Program, launch, block: u32, thread: u32| {
+            let line = 1 + module.text.text.as_bytes()[..site.span.0 as usize]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count() as u32;
+            let index = program.sites.iter().position(|s| s.ptx_line == line)?;
+            let order = (site.strength > 0).then_some((
+                Order::Relaxed,
+                match site.strength {
+                    1 => Scope::Cta,
+                    _ => Scope::Gpu,
+                },
+            ));
+            Some(End {
+                site: simt::ids::Site(index as u32),
+                launch,
+                block: BlockId(block),
+                thread: ThreadId(thread),
+                threads: 1,
+                action: match site.access {
+                    SiteAccess::Read => Action::Read,
+                    SiteAccess::Write => Action::Write,
+                    SiteAccess::Atomic => Action::Atomic,
+                },
+                order,
+            })
+        };
+    let same_launch = found.first.launch == found.launch;
+    // Records have the lowest bits of a block's number.
+    let high = match same_launch {
+        true => found.block & !(BLOCKS as u32 - 1),
+        false => 0,
+    };
+    let mut block = high | found.first.block;
+    let blocks: u64 = earlier.grid.iter().map(|n| u64::from(*n)).product();
+    if u64::from(block) >= blocks {
+        block = found.first.block;
+    }
+    let first = End {
+        // Others read it, too: how many is not known.
+        threads: match found.first.kind {
+            RecordKind::Reads => 2,
+            RecordKind::Read | RecordKind::Write => 1,
+        },
+        ..end(was, before, &other, 0, block, found.first.thread)?
+    };
+    let last_launch = u32::from(!same_launch);
+    let second = end(
+        now,
+        module,
+        &program,
+        last_launch,
+        found.block,
+        found.thread,
+    )?;
+    let writes = |site: &Site| site.access == SiteAccess::Write;
+    let equal =
+        now.constant.is_some() && now.constant == was.constant && writes(now) && writes(was);
+    let finding = Finding {
+        rule: match (found.scope, equal) {
+            (true, _) => Rule::InsufficientScope,
+            (false, true) => Rule::SameValueWrite,
+            (false, false) => Rule::DataRace,
+        },
+        ends: vec![second, first],
+        place: Some(Place {
+            space: match found.shared {
+                true => Space::Shared,
+                false => Space::Global,
+            },
+            address: match found.shared {
+                // Addresses of shared memory begin behind what the system reserves.
+                true => found.address.saturating_sub(reserved),
+                false => found.address,
+            },
+            bytes: 4,
+            mapped: found.shared,
+        }),
+        detail: Detail::None,
+        count: u64::from(found.count),
+        stale_loads: Vec::new(),
+    };
+    let mut sources = Sources::new();
+    sources.look_in(std::path::Path::new("/"));
+    for module in [module, before] {
+        let map = ptx::SourceMap::of(&module.tree);
+        for (_, file) in map.files().filter(|(_, f)| !report::of_toolkit(f)) {
+            sources.find(file);
+        }
+    }
+    let device = Device::new(0);
+    let view = |program, launched: &Launched, module: &Loaded, sources: &Sources| {
+        let dims = (dim(launched.grid), dim(launched.block));
+        let mut view = KernelView::new(program, &device, dims, &module.text, sources, &[]);
+        // Where the driver's compiler puts variables of shared memory is known where there is only one.
+        if view.memory.shared.len() > 1 {
+            view.memory.shared.clear();
+        }
+        View::Kernel(view)
+    };
+    let mut steps = vec![view(&other, earlier, before, &sources)];
+    if !same_launch {
+        steps.push(view(&program, launched, module, &sources));
+    }
+    let mut diagnostic = diagnose(
+        &finding,
+        &mut Scene {
+            steps,
+            sources: &mut sources,
+        },
+    );
+    if blocks > BLOCKS && found.cross {
+        diagnostic.notes.push(
+            "the grid has more than 16,384 blocks: the earlier access's block is known up to a multiple of that".to_owned(),
+        );
+    }
+    for label in &mut diagnostic.labels {
+        label.text = label.text.replacen("2 threads (", "several threads (", 1);
+    }
+    Some(diagnostic)
+}
+
+fn program_of(
+    earlier: &Launched,
+    launched: &Launched,
+    program: &Arc<simt::Program>,
+) -> Option<Arc<simt::Program>> {
+    if Arc::ptr_eq(&earlier.kernel, &launched.kernel) {
+        return Some(program.clone());
+    }
+    let (_, module) = earlier.kernel.module.as_ref()?;
+    self::program(module, &earlier.kernel.name)
+}
+
+fn program(module: &Loaded, name: &str) -> Option<Arc<simt::Program>> {
+    let mut known = module.programs.lock().ok()?;
+    let lower = || {
+        let lowered = simt::Program::lower(&module.tree, &module.text.text, name);
+        lowered.ok().map(Arc::new)
+    };
+    known.entry(name.to_owned()).or_insert_with(lower).clone()
+}
