@@ -19,6 +19,13 @@ pub(super) fn race(
     };
     let place = finding.place?;
     let same_line = same_line(a, b);
+    if let Some(mask) = edits::active_mask(a, b, defines(view))
+        && (earlier.block, earlier.thread.warp()) == (later.block, later.thread.warp())
+    {
+        return Some(format!(
+            "line {mask} takes the mask from `__activemask()`, which names the lanes that happen to run there together, not all that come: compute it before the branch with `__ballot_sync` over a known mask, or let `__match_any_sync` say which lanes hold the same element"
+        ).into());
+    }
     if let Some(plain) = half_atomic(earlier, later) {
         let end = if plain { b } else { a };
         let place = end.place();
@@ -99,13 +106,6 @@ pub(super) fn race(
             )
         }
         .into());
-    }
-    if let Some(mask) = edits::active_mask(a, b, defines(view))
-        && earlier.thread.warp() == later.thread.warp()
-    {
-        return Some(format!(
-            "line {mask} takes the mask from `__activemask()`, which names the lanes that happen to run there together, not all that come: compute it before the branch with `__ballot_sync` over a known mask, or let `__match_any_sync` say which lanes hold the same element"
-        ).into());
     }
     if same_line && writes {
         return Some(
