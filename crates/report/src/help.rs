@@ -241,9 +241,9 @@ pub(super) fn help(
             let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
             let begins = &guilty.get(1)?.instruction;
             if begins.contains("complete_tx") {
-                return Some(format!(
+                return Some(Advice::from(format!(
                     "wait for the phase of the mbarrier at which the copy completes (`bar.wait(token)`, `mbarrier.try_wait`) {place}, in each thread or in one before a barrier"
-                ));
+                )));
             }
             if begins.contains(".bulk") {
                 let wait = match finding.detail {
@@ -255,8 +255,8 @@ pub(super) fn help(
                 );
                 return Some(
                     match (here.block, here.thread) == (copy.block, copy.thread) {
-                        true => format!("{wait} {place}"),
-                        false => format!("{wait}, then call `__syncthreads()`, {place}"),
+                        true => format!("{wait} {place}").into(),
+                        false => format!("{wait}, then call `__syncthreads()`, {place}").into(),
                     },
                 );
             }
