@@ -1,7 +1,8 @@
 //! Races: the barrier, the atomic operation or the fence that orders two accesses.
 
+use super::barrier::Wanted;
 use super::between::between;
-use super::{Guilty, same_line, update};
+use super::{Advice, Guilty, barrier_advice, defines, edits, same_line, update};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{Action, Detail, End, Finding};
@@ -12,28 +13,64 @@ pub(super) fn race(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
     let place = finding.place?;
     let same_line = same_line(a, b);
+    if let Some(mask) = edits::active_mask(a, b, defines(view))
+        && (earlier.block, earlier.thread.warp()) == (later.block, later.thread.warp())
+    {
+        return Some(format!(
+            "line {mask} takes the mask from `__activemask()`, which names the lanes that happen to run there together, not all that come: compute it before the branch with `__ballot_sync` over a known mask, or let `__match_any_sync` say which lanes hold the same element"
+        ).into());
+    }
     if let Some(plain) = half_atomic(earlier, later) {
         let end = if plain { b } else { a };
         let place = end.place();
         if crate::diagnose::seeds_swap(finding, view) {
             return Some(format!(
                 "read it with an atomic operation at {place}: `cuda::atomic_ref(x).load(cuda::memory_order_relaxed)`, or through a `volatile` pointer"
-            ));
+            ).into());
         }
-        return Some(if earlier.block == later.block && !same_line {
-            format!(
-                "{place} is a plain access, but the other one is atomic: make it atomic too, or put `__syncthreads()` {}",
-                between(a, b)
-            )
+        if earlier.block == later.block
+            && let Some(mut advice) = barrier_advice((a, b), wanted(earlier, later), view, "")
+        {
+            advice.text += &format!(
+                ": {place} is a plain access, and the other one is atomic, which orders nothing"
+            );
+            return Some(advice);
+        }
+        let (plain_end, atomic_end) = if plain {
+            (later, earlier)
         } else {
+            (earlier, later)
+        };
+        if plain_end.action == Action::Write {
+            let one = if plain { b } else { a };
+            // A lock or flag that is written plainly; a sum that one block zeroes is not mended by an atomic.
+            return Some(match view.is_some_and(|v| sets(v, atomic_end)) {
+                true => Advice {
+                    text: format!(
+                        "{place} is a plain write, but the other access is atomic: write it with `atomicExch(&…, …)`"
+                    ),
+                    edit: edits::atomic_store(one, defines(view)),
+                },
+                false if earlier.block != later.block => format!(
+                    "set it before the launch (`cudaMemset`), or in a launch before: {place} writes it while other blocks update it, and nothing orders the blocks of a launch"
+                )
+                .into(),
+                false => format!(
+                    "set it before all updates: {place} writes it while other threads update it"
+                )
+                .into(),
+            });
+        }
+        return Some(
             format!("{place} is a plain access, but the other one is atomic: make it atomic too")
-        });
+                .into(),
+        );
     }
     if differ_in_size(finding) {
         let lines = match same_line {
@@ -42,7 +79,7 @@ pub(super) fn race(
         };
         return Some(format!(
             "two accesses are atomic to each other only if they cover the same bytes: {lines} use the same type for this memory, or give each type its own memory"
-        ));
+        ).into());
     }
     let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
     if let Some(advice) = update::advice(finding, guilty, view) {
@@ -67,13 +104,41 @@ pub(super) fn race(
                 "the blocks of a launch run in any order: split the kernel into two launches {}; or pass the data with an atomic flag, calling `__threadfence()` before setting the flag and after seeing it set",
                 between(a, b)
             )
-        });
+        }
+        .into());
     }
     if same_line && writes {
-        return Some(format!(
-            "let only one thread write it, or give each thread its own element at {}",
-            a.place()
-        ));
+        return Some(
+            format!(
+                "let only one thread write it, or give each thread its own element at {}",
+                a.place()
+            )
+            .into(),
+        );
+    }
+    let wanted = wanted(earlier, later);
+    if a.library && b.library && place.space == Space::Shared {
+        let storage = view.and_then(|v| v.memory.region(&place));
+        let storage = storage.map_or("one temporary storage".to_owned(), |r| {
+            format!("`{}`", r.name)
+        });
+        let why = format!(
+            ": both use {storage}, which a library's function may be given again only behind a barrier"
+        );
+        if let Some(advice) = barrier_advice((a, b), wanted, view, &why) {
+            return Some(advice);
+        }
+    }
+    let elsewhere = match view {
+        Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
+            "; if other blocks access it too, use an atomic operation"
+        }
+        _ => "",
+    };
+    if !a.named_barriers()
+        && let Some(advice) = barrier_advice((a, b), wanted, view, elsewhere)
+    {
+        return Some(advice);
     }
     let barrier = barrier(earlier, later, view);
     if a.library && b.library && place.space == Space::Shared {
@@ -84,27 +149,40 @@ pub(super) fn race(
         return Some(format!(
             "put {barrier} {}: both use {storage}, which a library's function may be given again only behind a barrier",
             between(a, b)
-        ));
+        ).into());
     }
     if same_line && a.frames.len() == 1 && b.frames.len() == 1 {
         return Some(format!(
             "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read",
             a.place()
-        ));
+        ).into());
     }
     if a.named_barriers() {
-        return Some(format!(
-            "make one side wait for the other at a barrier that both reach, {}",
-            between(a, b)
-        ));
+        return Some(
+            format!(
+                "make one side wait for the other at a barrier that both reach, {}",
+                between(a, b)
+            )
+            .into(),
+        );
     }
-    let elsewhere = match view {
-        Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
-            "; if other blocks access it too, use an atomic operation"
-        }
-        _ => "",
-    };
-    Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
+    Some(format!("put {barrier} {}{elsewhere}", between(a, b)).into())
+}
+
+/// The barrier that may order two accesses of one block.
+fn wanted(earlier: &End, later: &End) -> Wanted {
+    match earlier.thread.warp() == later.thread.warp() {
+        true => Wanted::Either,
+        false => Wanted::Block,
+    }
+}
+
+/// Whether an atomic operation takes or sets a flag or a lock, rather than adding to a sum.
+fn sets(view: &KernelView<'_>, end: &End) -> bool {
+    use ptx::semantics::AtomicOperation::{Cas, Exch};
+    let site = view.sites.get(end.site.0 as usize);
+    let operation = site.and_then(|s| s.instruction.memory.as_ref()?.operation);
+    matches!(operation, Some(Cas | Exch))
 }
 
 /// The barrier that orders two accesses of one block.
@@ -130,7 +208,7 @@ fn fence_after_poll(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
@@ -143,10 +221,13 @@ fn fence_after_poll(
         true => "`__threadfence_block()`",
         false => "`__threadfence()`",
     };
-    Some(format!(
-        "put {fence} between line {poll}, which sees the other thread's flag, and {}; or let line {poll} acquire: `cuda::atomic_ref` with `cuda::memory_order_acquire`",
-        b.place()
-    ))
+    Some(Advice {
+        text: format!(
+            "put {fence} between line {poll}, which sees the other thread's flag, and {}; or let line {poll} acquire: `cuda::atomic_ref` with `cuda::memory_order_acquire`",
+            b.place()
+        ),
+        edit: edits::fence_behind(b, poll, fence.trim_matches('`'), defines(view)),
+    })
 }
 
 /// What orders data that passes between warps through strong accesses.
@@ -154,7 +235,7 @@ pub(super) fn communication(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
@@ -167,10 +248,14 @@ pub(super) fn communication(
             "let one thread write it; or write under a lock: call {fence} after it is taken, before the write at {}, and after the write at {}, before it is released",
             b.place(),
             a.place()
-        ));
+        ).into());
     }
     let shared = finding.place?.space == Space::Shared;
     if shared || view.is_some_and(|v| v.grid.count() == 1) {
+        let why = "; `volatile` and relaxed accesses order nothing";
+        if let Some(advice) = barrier_advice((a, b), Wanted::Block, view, why) {
+            return Some(advice);
+        }
         return Some(match same_line(a, b) {
             true => format!(
                 "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read; `volatile` and relaxed accesses order nothing",
@@ -180,7 +265,8 @@ pub(super) fn communication(
                 "put `__syncthreads()` {}; `volatile` and relaxed accesses order nothing",
                 between(a, b)
             ),
-        });
+        }
+        .into());
     }
     let (write, read) = match later.action {
         Action::Read => (a, b),
@@ -190,7 +276,7 @@ pub(super) fn communication(
         "order the two with a flag or a lock: call {fence} after the write at {} before the flag is set, and after the flag is seen before the read at {}; or use `cuda::atomic_ref` with release and acquire",
         write.place(),
         read.place()
-    ))
+    ).into())
 }
 
 /// Whether both racing accesses are strong. Two strong accesses race only if they overlap without covering the same bytes

@@ -1,6 +1,6 @@
 //! Updates in several instructions, and the atomic operation that does each (CUDA C++ Programming Guide, "Atomic Functions").
 
-use super::Guilty;
+use super::{Advice, Guilty, defines, edits};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{End, Finding};
@@ -42,19 +42,25 @@ pub(super) fn advice(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
     if let Some(view) = view
         && let (Some(one), Some(other)) = (part_of(later, view), part_of(earlier, view))
     {
-        return (one.lines == other.lines).then(|| one.words(&other));
+        let edit = (one.lines[0] == one.lines[1] && one.update.bytes >= 4)
+            .then(|| edits::atomic_update(a, defines(Some(view))))
+            .flatten();
+        return (one.lines == other.lines).then(|| Advice {
+            text: one.words(&other),
+            edit,
+        });
     }
     let place = finding.place?;
     let region = view.and_then(|v| v.memory.region(&place));
     let function = by_text(a.statement(), region.map(|r| r.name.as_str()))?;
-    (a.in_source && super::same_line(a, b)).then(|| make(&a.place(), function, ""))
+    (a.in_source && super::same_line(a, b)).then(|| make(&a.place(), function, "").into())
 }
 
 fn make(lines: &str, function: &str, more: &str) -> String {
