@@ -99,7 +99,7 @@ pub struct CheckArgs {
     /// Show the changes that mend the findings, or write them into the file
     ///
     /// Each change that a help names is applied to a copy, compiled and checked again, and shown only if the finding is gone and nothing
-    /// new came. Headers of toolkits and libraries are never changed.
+    /// new came. `sarif` and `github` carry these changes, too. Headers of toolkits and libraries are never changed.
     #[arg(long, value_name = "WHAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "show", help_heading = "Output")]
     fix: Option<fix::Fix>,
     /// Write down what happened around each finding: all accesses of the location with values, barriers (`html` has it always)
@@ -407,8 +407,8 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             .filter(|(_, around)| around.is_some())
             .map(|(check, _)| verdict::code(check, args.deny.map(Level::from))),
     );
+    let mended = fix::fix(args, &mut report)?;
     args.also.write(&report)?;
-    let mended = fix::fix(args, &report)?;
     let output = match text {
         true => shown(report, &around, color) + &mended,
         false => report::render(&report, args.format),

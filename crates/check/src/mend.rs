@@ -1,8 +1,8 @@
-//! Mends a source by the changes that its findings advise: each is applied to a copy, which is checked again, and kept only if its
-//! finding is gone and nothing new came ([`report::proof`]).
+//! Tries the changes that findings advise: each is made in a copy, which is compiled and checked again, and holds only if its finding is
+//! gone and nothing new came ([`report::proof`]).
 //!
-//! One change at a time: of two that touch one place the second is taken from the findings of what the first has made, or not needed any
-//! more. Changes of other files than the one that is checked are not tried.
+//! [`mend`] makes one after the other: of two that touch one place the second is taken from the findings of what the first has made, or not
+//! needed any more. [`prove`] tries each by itself. Changes of other files than the one that is checked are not tried.
 
 use detect::rules::Level;
 use report::proof::{self, Proof};
@@ -72,27 +72,65 @@ pub fn mend(
         let after = edit.applied(edit.files()[0]);
         tried.insert((named(&one), after.clone()));
         trials += 1;
-        let folder = Scratch::new()?;
-        let path = folder.path().join(name.file_name().unwrap_or_default());
-        std::fs::write(&path, &after)?;
         let help = one.help.as_deref().unwrap_or_default();
         let what = format!("{}: {help}", named(&one));
-        let proof = match check(&path) {
-            None => Proof::NoVerdict("the changed source could not be checked".to_owned()),
-            Some((verdict, now)) => match proof::judge(&edit, &one, &found, &now, verdict) {
-                Proof::Holds => {
-                    mended.held.push(what);
-                    mended.text = after;
-                    found = now;
-                    continue;
-                }
-                other => other,
-            },
-        };
+        let (proof, now) = attempt(name, &edit, &one, &found, &mut check)?;
+        if proof == Proof::Holds {
+            mended.held.push(what);
+            mended.text = after;
+            found = now;
+            continue;
+        }
         mended.failed.push(format!("{what} ({proof})"));
     }
     mended.left = open(&found).count();
     Ok(mended)
+}
+
+/// Tries the change of each finding of the source `text` by itself, and marks those that hold as proven; the others are dropped.
+///
+/// # Errors
+///
+/// There is no room for copies.
+pub fn prove(
+    name: &Path,
+    text: &str,
+    found: &mut [Diagnostic],
+    mut check: impl FnMut(&Path) -> Option<(Verdict, Vec<Diagnostic>)>,
+) -> io::Result<()> {
+    let before = found.to_vec();
+    let mut trials = 0;
+    for one in found.iter_mut() {
+        let Some(mut edit) = one.edit.take().filter(|e| only(e, text) && trials < MOST) else {
+            continue;
+        };
+        trials += 1;
+        if attempt(name, &edit, one, &before, &mut check)?.0 == Proof::Holds {
+            edit.proven = true;
+            one.edit = Some(edit);
+        }
+    }
+    Ok(())
+}
+
+/// Makes a change in a copy and checks that: what came of it, and what is found now.
+fn attempt(
+    name: &Path,
+    edit: &Edit,
+    one: &Diagnostic,
+    found: &[Diagnostic],
+    check: &mut impl FnMut(&Path) -> Option<(Verdict, Vec<Diagnostic>)>,
+) -> io::Result<(Proof, Vec<Diagnostic>)> {
+    let folder = Scratch::new()?;
+    let path = folder.path().join(name.file_name().unwrap_or_default());
+    std::fs::write(&path, edit.applied(edit.files()[0]))?;
+    Ok(match check(&path) {
+        None => {
+            let why = "the changed source could not be checked".to_owned();
+            (Proof::NoVerdict(why), Vec::new())
+        }
+        Some((verdict, now)) => (proof::judge(edit, one, found, &now, verdict), now),
+    })
 }
 
 /// Whether an edit changes this text alone.

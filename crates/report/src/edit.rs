@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub struct Edit {
     /// The changes, in the order of the text; none overlaps another.
     pub changes: Vec<Change>,
+    /// Whether it was made, and what was found afterwards shows that it mends its finding ([`crate::proof`]). Nothing else is offered.
+    pub proven: bool,
 }
 
 /// A range of a file and what stands there instead.
@@ -42,7 +44,10 @@ impl Edit {
             .all(|w| w[0].file.path != w[1].file.path || w[0].at.end <= w[1].at.start);
         let own = |c: &Change| !crate::of_toolkit(&c.file.path) && !is_of_library(&c.file.path);
         let good = !changes.is_empty() && apart && changes.iter().all(|c| fits(c) && own(c));
-        good.then_some(Edit { changes })
+        good.then_some(Edit {
+            changes,
+            proven: false,
+        })
     }
 
     /// The files that it changes.
@@ -73,21 +78,43 @@ impl Edit {
             .any(|a| other.changes.iter().any(|b| touch(a, b)))
     }
 
-    /// Where a line of a file (from 1) is afterwards.
-    pub fn line_after(&self, file: &str, line: u32) -> u32 {
-        let feeds = |text: &str| text.matches('\n').count() as i64;
-        let mut moved = i64::from(line);
-        for change in self.changes.iter().filter(|c| c.file.path == file) {
-            let begins = feeds(&change.file.text[..change.at.start]) + 1;
-            // What is put behind the end of a line comes after it.
-            let behind = change.file.text[change.at.start..].starts_with('\n');
-            if begins < i64::from(line)
-                || begins == i64::from(line) && !behind && change.text.starts_with('\n')
-            {
-                moved += feeds(&change.text) - feeds(&change.file.text[change.at.clone()]);
+    /// The line before it (from 1) of a line after it. All lines of a change count as its first one.
+    pub fn line_before(&self, file: &str, line: u32) -> u32 {
+        let mut shift = 0;
+        for (first, last, added) in self.lines_of(file) {
+            if i64::from(line) < i64::from(first) + shift {
+                break;
+            }
+            if i64::from(line) <= i64::from(last) + shift + added {
+                return self.joined(file, first);
+            }
+            shift += added;
+        }
+        u32::try_from(i64::from(line) - shift).unwrap_or(line)
+    }
+
+    /// The first line of the change that a line is in, before it; the line itself where it is in none.
+    pub fn joined(&self, file: &str, line: u32) -> u32 {
+        let mut found = line;
+        // From behind: one may end where another begins.
+        for (first, last, _) in self.lines_of(file).rev() {
+            if (first..=last).contains(&found) {
+                found = first;
             }
         }
-        u32::try_from(moved).unwrap_or(line)
+        found
+    }
+
+    /// Of each change of a file, its first and last line and how many lines more there are.
+    fn lines_of(&self, file: &str) -> impl DoubleEndedIterator<Item = (u32, u32, i64)> {
+        let feeds = |text: &str| text.matches('\n').count() as u32;
+        let changes = self.changes.iter().filter(move |c| c.file.path == file);
+        changes.map(move |change| {
+            let first = feeds(&change.file.text[..change.at.start]) + 1;
+            let removed = feeds(&change.file.text[change.at.clone()]);
+            let added = i64::from(feeds(&change.text)) - i64::from(removed);
+            (first, first + removed, added)
+        })
     }
 
     /// The difference that it makes, in unified format.
@@ -99,9 +126,10 @@ impl Edit {
 
 /// The difference between two texts of a file, in unified format.
 pub fn diff(path: &str, before: &str, after: &str) -> String {
+    let slash = if path.starts_with('/') { "" } else { "/" };
     similar::TextDiff::from_lines(before, after)
         .unified_diff()
-        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .header(&format!("a{slash}{path}"), &format!("b{slash}{path}"))
         .to_string()
 }
 
@@ -143,10 +171,14 @@ mod tests {
             edit.diff(),
             "--- a/a.cu\n+++ b/a.cu\n@@ -1,3 +1,5 @@\n one\n+between\n two\n three\n+four\n"
         );
-        assert_eq!(
-            [1, 2, 3].map(|line| edit.line_after("a.cu", line)),
-            [1, 3, 4]
-        );
+        let before = |edit: &Edit, count: u32| -> Vec<u32> {
+            (1..=count).map(|l| edit.line_before("a.cu", l)).collect()
+        };
+        assert_eq!(before(&edit, 5), [1, 1, 2, 3, 3]);
+        assert_eq!(edit.joined("a.cu", 2), 2);
+        let split = Edit::new(vec![change(&file, 4..13, "a\nb\nc")]).unwrap();
+        assert_eq!(before(&split, 5), [1, 2, 2, 2, 4]);
+        assert_eq!([1, 2, 3].map(|l| split.joined("a.cu", l)), [1, 2, 2]);
         let other = Edit::new(vec![change(&file, 2..5, "")]).unwrap();
         assert!(edit.overlaps(&other));
         assert_eq!(Edit::new(vec![change(&file, 0..99, "")]), None);

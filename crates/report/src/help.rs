@@ -3,7 +3,9 @@
 mod barrier;
 mod between;
 mod edits;
+mod expression;
 mod race;
+mod roles;
 mod scope;
 mod update;
 
@@ -11,7 +13,7 @@ use super::memory::Region;
 use super::source::SourceFile;
 use super::{KernelView, View};
 use crate::edit::Edit;
-use barrier::Wanted;
+use barrier::{Unplaced, Wanted};
 use between::{between, in_loop};
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
@@ -67,12 +69,6 @@ pub(super) struct Guilty {
 impl Guilty {
     fn place(&self) -> String {
         format!("line {}", self.frames[0].line)
-    }
-
-    /// Whether its file uses barriers for parts of a block, so that a block-wide barrier may not fit.
-    fn named_barriers(&self) -> bool {
-        let text = &self.frames[0].file.text;
-        self.in_source && (text.contains("bar.arrive") || text.contains("barrier.arrive"))
     }
 
     fn statement(&self) -> &str {
@@ -132,18 +128,34 @@ fn barrier_advice(
     wanted: Wanted,
     view: Option<&KernelView<'_>>,
     more: &str,
-) -> Option<Advice> {
+) -> Result<Advice, Unplaced> {
     let placed = barrier::place(earlier, later, wanted, defines(view))?;
     let also = match (wanted, placed.barrier) {
-        (Wanted::Either, "__syncthreads()") => {
+        (Wanted::Either | Wanted::BlockOrWarp, "__syncthreads()") => {
             " (or `__syncwarp()` if only lanes of one warp share the data)"
         }
         _ => "",
     };
-    Some(Advice {
+    Ok(Advice {
         text: format!("put `{}`{also} {}{more}", placed.barrier, placed.place),
         edit: Some(placed.edit),
     })
+}
+
+/// What is wrong where a barrier would be between two accesses, and not all of its threads come there.
+fn apart(earlier: &Guilty, later: &Guilty, condition: Option<u32>) -> String {
+    let (a, b) = (earlier.place(), later.place());
+    let pair = match same_line(earlier, later) {
+        true => format!("one execution of {a} before another"),
+        false => format!("{a} before {b}"),
+    };
+    let who = match condition {
+        Some(line) => format!("line {line} lets only some threads come there"),
+        None => "some threads may have left before".to_owned(),
+    };
+    format!(
+        "order {pair}: a barrier between the two would have to be reached by all of its threads, but {who}; move it, and what needs it, to where all come"
+    )
 }
 
 /// What advises a finding.
@@ -169,14 +181,14 @@ pub(super) fn help(
         Rule::InsufficientScope => return scope(finding, guilty, view),
         Rule::LockstepAssumption
             if finding.detail != Detail::OtherWarps
-                && let Some(advice) =
+                && let Ok(advice) =
                     barrier_advice((guilty.get(1)?, guilty.first()?), Wanted::Warp, view, "") =>
         {
             return Some(advice);
         }
         Rule::LockstepAssumption
             if finding.detail == Detail::OtherWarps
-                && let Some(advice) = barrier_advice(
+                && let Ok(advice) = barrier_advice(
                     (guilty.get(1)?, guilty.first()?),
                     Wanted::Block,
                     view,

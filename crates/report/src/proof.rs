@@ -30,18 +30,23 @@ impl std::fmt::Display for Proof {
     }
 }
 
-/// A rule and the lines of its guilty places, by the names of their files.
+/// A rule and its guilty places: a line of a file (by its name), or of PTX, whose lines move, the instruction.
 type Key = (Rule, BTreeSet<(String, u32)>);
 
-fn key(diagnostic: &Diagnostic, moved: impl Fn(&str, u32) -> u32) -> Key {
+fn key(diagnostic: &Diagnostic, line: impl Fn(&str, u32) -> u32) -> Key {
     let guilty = diagnostic.labels.iter().filter(|l| l.is_guilty());
     let places = guilty.map(|label| {
-        let name = Path::new(&label.source.path)
-            .file_name()
-            .unwrap_or_default();
+        let path = Path::new(&label.source.path);
+        if path.extension().is_some_and(|e| e == "ptx") {
+            let instruction = label.instruction.as_deref().unwrap_or_default();
+            let words = instruction.split_whitespace();
+            let opcode = words.into_iter().find(|word| !word.starts_with('@'));
+            return (opcode.unwrap_or_default().to_owned(), 0);
+        }
+        let name = path.file_name().unwrap_or_default();
         (
             name.to_string_lossy().into_owned(),
-            moved(&label.source.path, label.line),
+            line(&label.source.path, label.line),
         )
     });
     (diagnostic.rule, places.collect())
@@ -49,6 +54,20 @@ fn key(diagnostic: &Diagnostic, moved: impl Fn(&str, u32) -> u32) -> Key {
 
 fn counts(diagnostic: &&Diagnostic) -> bool {
     diagnostic.level > Level::Note
+}
+
+/// Whether a finding was there all the time, and was not told because of a race: results of runs are not compared where there is one, and
+/// of what happens at the same places the worst is told.
+fn hides(race: &Key, other: &Key) -> bool {
+    let is_race = |rule: Rule| matches!(rule, Rule::DataRace | Rule::InsufficientScope);
+    is_race(race.0)
+        && match other.0 {
+            Rule::NondeterministicResult => true,
+            Rule::SameValueWrite | Rule::UnorderedCommunication | Rule::LockstepAssumption => {
+                race.1 == other.1
+            }
+            _ => false,
+        }
 }
 
 /// Judges an edit by the findings before it, of which it is to mend `mended`, and by those after it.
@@ -62,21 +81,18 @@ pub fn judge(
     if matches!(verdict, Verdict::Inconclusive | Verdict::Unsupported) {
         return Proof::NoVerdict(verdict.name().to_owned());
     }
-    let moved = |file: &str, line: u32| edit.line_after(file, line);
-    let unmoved = |_: &str, line: u32| line;
-    let wanted = key(mended, moved);
-    let left: Vec<Key> = after
-        .iter()
-        .filter(counts)
-        .map(|d| key(d, unmoved))
-        .collect();
+    // All lines are those before.
+    let same = |file: &str, line: u32| edit.joined(file, line);
+    let back = |file: &str, line: u32| edit.line_before(file, line);
+    let wanted = key(mended, same);
+    let left: Vec<Key> = after.iter().filter(counts).map(|d| key(d, back)).collect();
     if left.contains(&wanted) {
         return Proof::StillThere;
     }
-    let known: BTreeSet<Key> = before.iter().map(|d| key(d, moved)).collect();
+    let known: Vec<Key> = before.iter().map(|d| key(d, same)).collect();
     let new: Vec<String> = left
         .iter()
-        .filter(|k| !known.contains(k))
+        .filter(|k| !known.iter().any(|before| before == *k || hides(before, k)))
         .map(|(rule, places)| {
             let lines: Vec<String> = places.iter().map(|(_, line)| line.to_string()).collect();
             format!("{rule} at {}", lines.join(", "))

@@ -103,7 +103,7 @@ fn result(diagnostic: &Diagnostic) -> Value {
         "relatedLocations": related,
         "occurrenceCount": diagnostic.count,
     });
-    if let Some(edit) = &diagnostic.edit {
+    if let Some(edit) = diagnostic.edit.as_ref().filter(|edit| edit.proven) {
         value["fixes"] = json!([fix(diagnostic, edit)]);
     }
     // SARIF 2.1.0, 3.35 "suppression object".

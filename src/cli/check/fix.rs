@@ -1,7 +1,7 @@
 //! `racetrap check --fix`: the changes that mend what was found, tried beforehand.
 
 use super::CheckArgs;
-use check::mend::{Mended, mend};
+use check::mend::{Mended, mend, prove};
 use check::{Source, Unwatched};
 use report::{Diagnostic, Failure, Format, Report, Verdict};
 use std::fmt::Write as _;
@@ -16,15 +16,12 @@ pub enum Fix {
     Write,
 }
 
-/// Tries the changes of a report's findings, and shows or writes those that hold; what there is to say.
-pub(super) fn fix(args: &CheckArgs, report: &Report) -> Result<String, Failure> {
+/// Tries the changes of a report's findings. In text those that hold are shown together, or written, and what there is to say is returned;
+/// formats that carry changes get those that hold by themselves.
+pub(super) fn fix(args: &CheckArgs, report: &mut Report) -> Result<String, Failure> {
     let Some(wanted) = args.fix else {
         return Ok(String::new());
     };
-    if args.format != Format::Text {
-        return Err(Failure::usage("`--fix` needs the output format `text`")
-            .help("`sarif` and `github` carry the changes without it"));
-    }
     let file = args.file();
     let is_source = file.extension().is_some_and(|e| e == "cu");
     if !is_source {
@@ -44,6 +41,22 @@ pub(super) fn fix(args: &CheckArgs, report: &Report) -> Result<String, Failure> 
         .iter()
         .flat_map(|c| c.diagnostics.clone())
         .collect();
+
+    let carried = [Format::Sarif, Format::Github];
+    if carried
+        .iter()
+        .any(|f| args.format == *f || args.also.has(*f))
+    {
+        for check in &mut report.checks {
+            prove(file, &text, &mut check.diagnostics, |copy| {
+                checked(args, copy)
+            })
+            .map_err(unreadable)?;
+        }
+    }
+    if args.format != Format::Text && wanted == Fix::Show {
+        return Ok(String::new());
+    }
     let mended = mend(file, &text, found, |copy| checked(args, copy)).map_err(unreadable)?;
     if wanted == Fix::Write && mended.text != text {
         std::fs::write(file, &mended.text).map_err(unreadable)?;

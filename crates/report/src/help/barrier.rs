@@ -7,6 +7,7 @@
 //!
 //! Not seen: what macros hide; `goto`; a barrier in a function that is called between the two.
 
+use super::expression::{assigned, declared, identifiers, is_bound, is_pure, leaves, update};
 use super::{Frame, Guilty};
 use crate::edit::{Change, Edit};
 use crate::source::SourceFile;
@@ -29,11 +30,21 @@ const BARRIERS: [&str; 6] = [
 pub(super) enum Wanted {
     /// A barrier of the block.
     Block,
-    /// One of the block, or of the warp where only a warp comes together, or the code is one of warps: what a launch of one warp shows
-    /// does not tell.
+    /// One of the block; of the warp where only a warp comes together. One warp's lanes were seen, and others run the code, too.
+    BlockOrWarp,
+    /// As the code has them: only one warp runs it, so both are right.
     Either,
     /// One of the warp.
     Warp,
+}
+
+/// Why no barrier is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unplaced {
+    /// The source is not there, is not CUDA C++, or is not read that far: where a barrier may stand is for the reader to see.
+    Unread,
+    /// Not all of its threads come there. The line of the condition that keeps some away, where it is around the place.
+    Apart(Option<u32>),
 }
 
 /// Where a barrier goes.
@@ -53,9 +64,9 @@ pub(super) fn place(
     later: &Guilty,
     wanted: Wanted,
     defines: &[String],
-) -> Option<Placed> {
+) -> Result<Placed, Unplaced> {
     if !earlier.in_source || !later.in_source {
-        return None;
+        return Err(Unplaced::Unread);
     }
     let mut pairs = earlier.frames.iter().rev().zip(later.frames.iter().rev());
     let differ = |(a, b): &(&Frame, &Frame)| {
@@ -64,17 +75,26 @@ pub(super) fn place(
     match pairs.find(differ) {
         Some((a, b)) if a.file.path == b.file.path => {
             let text = Text::of(&a.file, defines);
-            let (first, second) = (text.at(a)?, text.at(b)?);
+            let at = |frame| text.at(frame).ok_or(Unplaced::Unread);
+            let (first, second) = (at(a)?, at(b)?);
             if first == second {
                 return text.within(first, wanted, a.line);
             }
             text.between(first, second, (a.line, b.line), wanted)
         }
-        Some(_) => None,
-        None => earlier.frames.iter().find_map(|frame| {
-            let text = Text::of(&frame.file, defines);
-            text.within(text.at(frame)?, wanted, frame.line)
-        }),
+        Some(_) => Err(Unplaced::Unread),
+        None => {
+            let mut why = Unplaced::Unread;
+            for frame in &earlier.frames {
+                let text = Text::of(&frame.file, defines);
+                let Some(id) = text.at(frame) else { continue };
+                match text.within(id, wanted, frame.line) {
+                    Ok(placed) => return Ok(placed),
+                    Err(unplaced) => why = unplaced,
+                }
+            }
+            Err(why)
+        }
     }
 }
 
@@ -184,23 +204,36 @@ impl Text {
         false
     }
 
-    /// The barrier that fits where so many come together.
+    /// The barrier that fits behind a statement, by who comes there together.
     fn barrier(
         &self,
+        behind: StatementId,
         wanted: Wanted,
-        agreement: Agreement,
-        function: StatementId,
-    ) -> Option<&'static str> {
-        let code = self.tree.text(&self.tree.get(function).span);
+        agreements: &mut Agreements<'_>,
+    ) -> Result<&'static str, Unplaced> {
+        let function = self.tree.get(self.tree.function_of(behind));
+        let code = self.tree.text(&function.span);
         let of_warps = code.contains("__syncwarp") || code.contains("_sync(");
-        match (wanted, agreement) {
-            (_, Agreement::None) => None,
-            (Wanted::Block, Agreement::Block) => Some("__syncthreads()"),
-            (Wanted::Block, Agreement::Warp) => None,
-            (Wanted::Warp, _) | (Wanted::Either, Agreement::Warp) => Some("__syncwarp()"),
-            (Wanted::Either, Agreement::Block) if of_warps => Some("__syncwarp()"),
-            (Wanted::Either, Agreement::Block) => Some("__syncthreads()"),
+        match (wanted, agreements.behind(behind)) {
+            (_, Agreement::None) | (Wanted::Block, Agreement::Warp) => {
+                Err(Unplaced::Apart(self.apart(behind, agreements)))
+            }
+            (Wanted::Warp, _) | (_, Agreement::Warp) => Ok("__syncwarp()"),
+            (Wanted::Either, Agreement::Block) if of_warps => Ok("__syncwarp()"),
+            (_, Agreement::Block) => Ok("__syncthreads()"),
         }
+    }
+
+    /// The line of the outermost condition around a statement that threads of a block decide differently.
+    fn apart(&self, id: StatementId, agreements: &mut Agreements<'_>) -> Option<u32> {
+        let tree = &self.tree;
+        let conditions = tree.around(id).skip(1).filter(|around| {
+            let kind = tree.get(*around).kind;
+            kind.is_loop() || matches!(kind, Kind::If | Kind::Switch)
+        });
+        let differ = |id: &StatementId| agreements.condition(*id) != Agreement::Block;
+        let outermost = conditions.filter(differ).last()?;
+        Some(tree.line_of(tree.get(outermost).span.start))
     }
 
     /// Between two statements.
@@ -210,40 +243,50 @@ impl Text {
         b: StatementId,
         (earlier, later): (u32, u32),
         wanted: Wanted,
-    ) -> Option<Placed> {
+    ) -> Result<Placed, Unplaced> {
         let tree = &self.tree;
-        let function = tree.function_of(a);
         let outwards: Vec<StatementId> = tree.around(a).collect();
-        let common = tree.around(b).find(|id| outwards.contains(id))?;
+        let common = tree.around(b).find(|id| outwards.contains(id));
+        let common = common.ok_or(Unplaced::Unread)?;
         let part = |id: StatementId| {
             tree.around(id)
                 .find(|x| tree.get(*x).parent == Some(common))
+                .ok_or(Unplaced::Unread)
         };
-        let (pa, pb) = (part(a)?, part(b)?);
-        if tree.get(common).kind != Kind::Block
-            || tree.get(tree.get(common).parent?).kind == Kind::Switch
-        {
-            return None;
+        let mut agreements = Agreements::of(tree);
+        let in_switch = |id: StatementId| {
+            let parent = tree.get(id).parent;
+            parent.is_some_and(|parent| tree.get(parent).kind == Kind::Switch)
+        };
+        // Both ways of a branch: who takes one does not take the other.
+        if tree.get(common).kind == Kind::If || in_switch(common) {
+            let line = tree.line_of(tree.get(common).span.start);
+            return Err(match agreements.condition(common) {
+                Agreement::Block => Unplaced::Unread,
+                _ => Unplaced::Apart(Some(line)),
+            });
         }
+        if tree.get(common).kind != Kind::Block {
+            return Err(Unplaced::Unread);
+        }
+        let (pa, pb) = (part(a)?, part(b)?);
         let backwards = tree.get(pb).span.start < tree.get(pa).span.start;
         let (first, last) = if backwards { (b, a) } else { (a, b) };
         let (pf, pl) = if backwards { (pb, pa) } else { (pa, pb) };
         let (from, to) = (earlier.min(later), earlier.max(later));
         let parts = &tree.get(common).parts;
-        let index = |id| parts.iter().position(|p| *p == id);
+        let index = |id| parts.iter().position(|p| *p == id).ok_or(Unplaced::Unread);
         let (fi, li) = (index(pf)?, index(pl)?);
         let barred = parts[fi + 1..li].iter().any(|p| self.is_barrier(*p))
             || self.barred(first, pf, true)
             || self.barred(last, pl, false);
         let around = tree.loop_of(pf);
-        let mut agreements = Agreements::of(tree);
         let mut changes = Vec::new();
         let mut words = Vec::new();
         let mut barrier = None;
         if !barred {
-            let legal = agreements.behind(pf);
-            match self.barrier(wanted, legal, function) {
-                Some(name) => {
+            match self.barrier(pf, wanted, &mut agreements) {
+                Ok(name) => {
                     changes.push(self.behind(pf, &format!("{name};")));
                     barrier = Some(name);
                     let end = tree.line_of(tree.get(pf).span.end.saturating_sub(1));
@@ -254,8 +297,9 @@ impl Text {
                         },
                     );
                 }
-                None => {
-                    let (name, more, line) = self.reopened(common, fi, wanted, &mut agreements)?;
+                Err(unplaced) => {
+                    let reopened = self.reopened(common, fi, wanted, &mut agreements);
+                    let (name, more, line) = reopened.ok_or(unplaced)?;
                     changes.extend(more);
                     barrier = Some(name);
                     words.push(format!(
@@ -266,12 +310,12 @@ impl Text {
         }
         if let Some(body) = around {
             let ends = tree.get(body);
-            let inner = *ends.parts.last()?;
+            let inner = *ends.parts.last().ok_or(Unplaced::Unread)?;
             let back = self.barred(pl, inner, true) || self.barred(pf, inner, false);
-            if !back && (barred || backwards || wanted != Wanted::Warp) {
+            if !back {
                 let (name, more) = self.end_of_turn(body, pl, wanted, &mut agreements)?;
                 if barrier.is_some_and(|b| b != name) {
-                    return None;
+                    return Err(Unplaced::Apart(self.apart(pf, &mut agreements)));
                 }
                 barrier = Some(name);
                 changes.extend(more);
@@ -281,10 +325,10 @@ impl Text {
                 });
             }
         }
-        Some(Placed {
-            barrier: barrier?,
+        Ok(Placed {
+            barrier: barrier.ok_or(Unplaced::Unread)?,
             place: words.join(", and "),
-            edit: Edit::new(changes)?,
+            edit: Edit::new(changes).ok_or(Unplaced::Unread)?,
         })
     }
 
@@ -295,18 +339,18 @@ impl Text {
         last: StatementId,
         wanted: Wanted,
         agreements: &mut Agreements<'_>,
-    ) -> Option<(&'static str, Vec<Change>)> {
+    ) -> Result<(&'static str, Vec<Change>), Unplaced> {
         let tree = &self.tree;
-        let body = *tree.get(around).parts.last()?;
-        let function = tree.function_of(body);
+        let body = *tree.get(around).parts.last().ok_or(Unplaced::Unread)?;
         if tree.get(body).kind == Kind::Block {
             let part = tree
                 .around(last)
-                .find(|x| tree.get(*x).parent == Some(body))?;
-            let name = self.barrier(wanted, agreements.behind(part), function)?;
-            return Some((name, vec![self.behind(part, &format!("{name};"))]));
+                .find(|x| tree.get(*x).parent == Some(body))
+                .ok_or(Unplaced::Unread)?;
+            let name = self.barrier(part, wanted, agreements)?;
+            return Ok((name, vec![self.behind(part, &format!("{name};"))]));
         }
-        let name = self.barrier(wanted, agreements.behind(body), function)?;
+        let name = self.barrier(body, wanted, agreements)?;
         let span = tree.get(body).span.clone();
         let open = tree.get(around).head.end + 1;
         let outer = self.indentation(tree.get(around).span.start);
@@ -315,7 +359,7 @@ impl Text {
             deeper => deeper,
         };
         let end = self.end_of_line(span.end);
-        Some((
+        Ok((
             name,
             vec![
                 self.insert(open, " {".to_owned()),
@@ -360,7 +404,7 @@ impl Text {
             return None;
         }
         // All come back together behind the branch.
-        let name = self.barrier(wanted, agreements.behind(branch), tree.function_of(block))?;
+        let name = self.barrier(branch, wanted, agreements).ok()?;
         let outer = self.indentation(tree.get(branch).span.start);
         let at = self.end_of_line(tree.get(parts[part]).span.end);
         let text = format!("\n{outer}}}\n{outer}{name};\n{outer}if ({condition}) {{");
@@ -372,7 +416,7 @@ impl Text {
     }
 
     /// Two executions of one statement: by other threads, or in other turns of a loop.
-    fn within(&self, id: StatementId, wanted: Wanted, line: u32) -> Option<Placed> {
+    fn within(&self, id: StatementId, wanted: Wanted, line: u32) -> Result<Placed, Unplaced> {
         let tree = &self.tree;
         let function = tree.function_of(id);
         let mut agreements = Agreements::of(tree);
@@ -382,34 +426,35 @@ impl Text {
         if let Some(around) = around
             && (guarded || tree.get(id).kind != Kind::Simple)
         {
-            let body = *tree.get(around).parts.last()?;
+            let body = *tree.get(around).parts.last().ok_or(Unplaced::Unread)?;
             let last = tree
                 .around(id)
-                .find(|x| *x == body || tree.get(*x).parent == Some(body))?;
+                .find(|x| *x == body || tree.get(*x).parent == Some(body))
+                .ok_or(Unplaced::Unread)?;
             if self.barred(last, body, true) || self.barred(last, body, false) {
-                return None;
+                return Err(Unplaced::Unread);
             }
             let (name, changes) = self.end_of_turn(around, last, wanted, &mut agreements)?;
             let end = tree.line_of(tree.get(last).span.end.saturating_sub(1));
-            return Some(Placed {
+            return Ok(Placed {
                 barrier: name,
                 place: format!(
                     "after line {end}, at the end of each turn of the loop of line {}",
                     tree.line_of(tree.get(around).span.start)
                 ),
-                edit: Edit::new(changes)?,
+                edit: Edit::new(changes).ok_or(Unplaced::Unread)?,
             });
         }
         // Read into a variable, wait, write.
         let statement = tree.get(id);
         if statement.kind != Kind::Simple {
-            return None;
+            return Err(Unplaced::Unread);
         }
         let whole = branch.unwrap_or(id);
         let span = tree.get(whole).span.clone();
-        let name = self.barrier(wanted, agreements.behind(whole), function)?;
+        let name = self.barrier(whole, wanted, &mut agreements)?;
         let text = self.written(&statement.span).trim_end_matches(';');
-        let (target, operator, value) = update(text)?;
+        let (target, operator, value) = update(text).ok_or(Unplaced::Unread)?;
         let indentation = self.indentation(span.start);
         let deeper = format!("{indentation}    ");
         let (value, store) = match branch {
@@ -425,17 +470,17 @@ impl Text {
         if identifiers(self.tree.text(&tree.get(function).span)).any(|n| n == "value")
             || declared(text).is_some()
         {
-            return None;
+            return Err(Unplaced::Unread);
         }
         let new = format!(
             "{{\n{deeper}const auto value = {value};\n{deeper}{name};\n{deeper}{store}\n{deeper}{name};\n{indentation}}}"
         );
-        Some(Placed {
+        Ok(Placed {
             barrier: name,
             place: format!(
                 "after the read and after the write of line {line}, which is split: read into a variable first"
             ),
-            edit: Edit::new(vec![self.replace(span, new)])?,
+            edit: Edit::new(vec![self.replace(span, new)]).ok_or(Unplaced::Unread)?,
         })
     }
 
@@ -501,98 +546,4 @@ impl Text {
             false => self.replace(span.clone(), String::new()),
         }
     }
-}
-
-/// The identifiers of a text.
-pub(super) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-}
-
-/// The name that a statement declares, if it is a declaration: two words in a row.
-fn declared(statement: &str) -> Option<&str> {
-    let left = statement.split(['=', ';', '[', '(']).next()?.trim();
-    let name = left
-        .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
-        .next()?;
-    let ty = left[..left.len() - name.len()].trim();
-    let is_type =
-        ty.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '*' || c == '>' || c == '&');
-    (!name.is_empty() && is_type && !["return", "delete", "goto"].contains(&ty)).then_some(name)
-}
-
-/// The names that a text changes, or may.
-fn assigned(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    for name in identifiers(text) {
-        let Some(next) = text[at..].find(name) else {
-            break;
-        };
-        at += next + name.len();
-        let rest = text[at..].trim_start();
-        let before = text[..at - name.len()].trim_end();
-        let sets = rest.starts_with('=') && !rest.starts_with("==");
-        let operators = [
-            "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--",
-        ];
-        if sets
-            || operators.iter().any(|o| rest.starts_with(o))
-            || before.ends_with("++")
-            || before.ends_with("--")
-            || before.ends_with('&')
-        {
-            found.push(name);
-        }
-    }
-    found
-}
-
-/// Whether a text leaves its function or loop.
-fn leaves(text: &str) -> bool {
-    identifiers(text).any(|word| ["return", "break", "continue", "goto"].contains(&word))
-}
-
-/// Whether an expression may be computed twice: it calls nothing, reads no memory and changes nothing.
-fn is_pure(text: &str) -> bool {
-    let calls = text.char_indices().any(|(at, c)| {
-        c == '('
-            && text[..at]
-                .trim_end()
-                .ends_with(|c: char| c.is_alphanumeric() || c == '_')
-    });
-    !calls && !text.contains(['[', '"']) && assigned(text).is_empty() && !text.contains("->")
-}
-
-/// Whether a condition keeps the upper part of the indices out, as trees do: `t < d`, `t % (2 * d) == 0`.
-fn is_bound(text: &str) -> bool {
-    let below = text.contains('<') && !text.contains("<<") && !text.contains('>');
-    below || text.contains('%') && text.contains("==")
-}
-
-/// Target, operator and value of `x[i] += y`.
-pub(super) fn update(text: &str) -> Option<(&str, &str, &str)> {
-    let mut depth = 0;
-    let bytes = text.as_bytes();
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            '=' if depth == 0 && at > 0 => {
-                if bytes.get(at + 1) == Some(&b'=')
-                    || b"=!<>".contains(&bytes[at - 1]) && !text[..at].ends_with("<<")
-                {
-                    return None;
-                }
-                let operator = match bytes[at - 1] {
-                    b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' => at - 1,
-                    _ => at,
-                };
-                let value = text[at + 1..].trim();
-                return Some((text[..operator].trim(), &text[operator..=at], value));
-            }
-            _ => {}
-        }
-    }
-    None
 }

@@ -1,7 +1,8 @@
 //! The changes that helps advise besides barriers: atomic operations, fences, scopes, and barriers that are moved.
 
 use super::Guilty;
-use super::barrier::{Text, identifiers, update};
+use super::barrier::Text;
+use super::expression::{identifiers, update};
 use crate::edit::{Change, Edit};
 use detect::finding::Action;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Races: the barrier, the atomic operation or the fence that orders two accesses.
 
-use super::barrier::Wanted;
+use super::barrier::{Unplaced, Wanted};
 use super::between::between;
-use super::{Advice, Guilty, barrier_advice, defines, edits, same_line, update};
+use super::{Advice, Guilty, apart, barrier_advice, defines, edits, roles, same_line, update};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{Action, Detail, End, Finding};
@@ -35,7 +35,7 @@ pub(super) fn race(
             ).into());
         }
         if earlier.block == later.block
-            && let Some(mut advice) = barrier_advice((a, b), wanted(earlier, later), view, "")
+            && let Ok(mut advice) = barrier_advice((a, b), wanted(earlier, later, view), view, "")
         {
             advice.text += &format!(
                 ": {place} is a plain access, and the other one is atomic, which orders nothing"
@@ -107,7 +107,7 @@ pub(super) fn race(
         }
         .into());
     }
-    if same_line && writes {
+    if same_line && writes && !update::combines_places(finding, view) {
         return Some(
             format!(
                 "let only one thread write it, or give each thread its own element at {}",
@@ -116,65 +116,75 @@ pub(super) fn race(
             .into(),
         );
     }
-    let wanted = wanted(earlier, later);
-    if a.library && b.library && place.space == Space::Shared {
-        let storage = view.and_then(|v| v.memory.region(&place));
-        let storage = storage.map_or("one temporary storage".to_owned(), |r| {
-            format!("`{}`", r.name)
-        });
-        let why = format!(
-            ": both use {storage}, which a library's function may be given again only behind a barrier"
-        );
-        if let Some(advice) = barrier_advice((a, b), wanted, view, &why) {
-            return Some(advice);
-        }
+    if place.space == Space::Global && view.is_some_and(|v| v.grid.count() > 1) {
+        return Some(of_blocks(a, b).into());
     }
-    let elsewhere = match view {
-        Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
-            "; if other blocks access it too, use an atomic operation"
+    let reason = match a.library && b.library && place.space == Space::Shared {
+        true => {
+            let storage = view.and_then(|v| v.memory.region(&place));
+            let storage = storage.map_or("one temporary storage".to_owned(), |r| {
+                format!("`{}`", r.name)
+            });
+            format!(
+                ": both use {storage}, which a library's function may be given again only behind a barrier"
+            )
         }
-        _ => "",
+        false => String::new(),
     };
-    if !a.named_barriers()
-        && let Some(advice) = barrier_advice((a, b), wanted, view, elsewhere)
-    {
-        return Some(advice);
+    let unplaced = match barrier_advice((a, b), wanted(earlier, later, view), view, &reason) {
+        Ok(advice) => return Some(advice),
+        Err(unplaced) => unplaced,
+    };
+    if let Some(text) = roles::advice(finding, guilty, view) {
+        return Some(text.into());
+    }
+    if let Unplaced::Apart(condition) = unplaced {
+        return Some(apart(a, b, condition).into());
     }
     let barrier = barrier(earlier, later, view);
-    if a.library && b.library && place.space == Space::Shared {
-        let storage = view.and_then(|v| v.memory.region(&place));
-        let storage = storage.map_or("one temporary storage".to_owned(), |r| {
-            format!("`{}`", r.name)
-        });
-        return Some(format!(
-            "put {barrier} {}: both use {storage}, which a library's function may be given again only behind a barrier",
-            between(a, b)
-        ).into());
-    }
-    if same_line && a.frames.len() == 1 && b.frames.len() == 1 {
+    if reason.is_empty() && same_line && a.frames.len() == 1 && b.frames.len() == 1 {
         return Some(format!(
             "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read",
             a.place()
         ).into());
     }
-    if a.named_barriers() {
-        return Some(
+    Some(format!("put {barrier} {}{reason}", between(a, b)).into())
+}
+
+/// What orders two accesses of one block to memory that other blocks may access as well: these no barrier of the block orders.
+fn of_blocks(a: &Guilty, b: &Guilty) -> String {
+    let (pair, copy) = match same_line(a, b) {
+        true => (
+            format!("one execution of {} before another", a.place()),
+            format!("let {} read one buffer and write another", a.place()),
+        ),
+        false => (
+            format!("{} before {}", a.place(), b.place()),
             format!(
-                "make one side wait for the other at a barrier that both reach, {}",
+                "split the kernel into two launches {}, or read one buffer and write another",
                 between(a, b)
-            )
-            .into(),
-        );
-    }
-    Some(format!("put {barrier} {}{elsewhere}", between(a, b)).into())
+            ),
+        ),
+    };
+    format!(
+        "order {pair}: if only the threads of one block access these elements, by a `__syncthreads()` that all of them reach; if other blocks do, too, {copy}"
+    )
 }
 
 /// The barrier that may order two accesses of one block.
-fn wanted(earlier: &End, later: &End) -> Wanted {
-    match earlier.thread.warp() == later.thread.warp() {
-        true => Wanted::Either,
-        false => Wanted::Block,
+fn wanted(earlier: &End, later: &End, view: Option<&KernelView<'_>>) -> Wanted {
+    match (earlier.thread.warp() == later.thread.warp(), view) {
+        (false, _) => Wanted::Block,
+        (true, Some(view)) if !runs_in_one_warp(earlier, later, view) => Wanted::BlockOrWarp,
+        (true, _) => Wanted::Either,
     }
+}
+
+/// Whether nobody but one warp of a block runs two instructions.
+fn runs_in_one_warp(earlier: &End, later: &End, view: &KernelView<'_>) -> bool {
+    let ran = |end: &End| view.warps_at(end.site);
+    let warps = ran(earlier).zip(ran(later)).map(|(a, b)| a | b);
+    view.block.count() <= 32 || warps.is_some_and(|warps| warps.count_ones() == 1)
 }
 
 /// Whether an atomic operation takes or sets a flag or a lock, rather than adding to a sum.
@@ -185,19 +195,12 @@ fn sets(view: &KernelView<'_>, end: &End) -> bool {
     matches!(operation, Some(Cas | Exch))
 }
 
-/// The barrier that orders two accesses of one block.
+/// The barrier that orders two accesses of one block, in words.
 fn barrier(earlier: &End, later: &End, view: Option<&KernelView<'_>>) -> &'static str {
     if earlier.thread.warp() != later.thread.warp() {
         return "`__syncthreads()`";
     }
-    let alone = view.is_some_and(|v| {
-        let one = |end: &End| {
-            v.warps_at(end.site)
-                .is_some_and(|warps| warps.count_ones() == 1)
-        };
-        v.block.count() <= 32 || one(earlier) && one(later)
-    });
-    match alone {
+    match view.is_some_and(|view| runs_in_one_warp(earlier, later, view)) {
         true => "`__syncwarp()`",
         false => "`__syncthreads()` (or `__syncwarp()` if only lanes of one warp share the data)",
     }
@@ -253,8 +256,15 @@ pub(super) fn communication(
     let shared = finding.place?.space == Space::Shared;
     if shared || view.is_some_and(|v| v.grid.count() == 1) {
         let why = "; `volatile` and relaxed accesses order nothing";
-        if let Some(advice) = barrier_advice((a, b), Wanted::Block, view, why) {
-            return Some(advice);
+        let unplaced = match barrier_advice((a, b), Wanted::Block, view, why) {
+            Ok(advice) => return Some(advice),
+            Err(unplaced) => unplaced,
+        };
+        if let Some(text) = roles::advice(finding, guilty, view) {
+            return Some(text.into());
+        }
+        if let Unplaced::Apart(condition) = unplaced {
+            return Some((apart(a, b, condition) + why).into());
         }
         return Some(match same_line(a, b) {
             true => format!(
