@@ -7,8 +7,10 @@ mod expression;
 mod race;
 mod roles;
 mod scope;
+mod text;
 mod update;
 
+use super::language::Language;
 use super::memory::Region;
 use super::source::SourceFile;
 use super::{KernelView, View};
@@ -142,6 +144,15 @@ fn barrier_advice(
     })
 }
 
+/// What else is asked of a barrier whose place was not looked for in a source that is there.
+fn if_reached(one: &Guilty) -> &'static str {
+    let read = one.in_source && Language::of(&one.frames[0].file) == Language::Cuda;
+    match read {
+        true => ", at a place that all of its threads reach",
+        false => "",
+    }
+}
+
 /// What is wrong where a barrier would be between two accesses, and not all of its threads come there.
 fn apart(earlier: &Guilty, later: &Guilty, condition: Option<u32>) -> String {
     let (a, b) = (earlier.place(), later.place());
@@ -198,12 +209,14 @@ pub(super) fn help(
             return Some(advice);
         }
         Rule::LockstepAssumption if same_line(guilty.first()?, guilty.get(1)?) => format!(
-            "split {}: read into a register, call `__syncwarp()`, then write; or use one atomic operation",
-            at(0)
+            "split {}: read into a register, call `__syncwarp()`{}, then write; or use one atomic operation",
+            at(0),
+            if_reached(&guilty[0])
         ),
         Rule::LockstepAssumption if finding.detail == Detail::OtherWarps => format!(
-            "put `__syncthreads()` {}: other warps take part, too",
-            between(guilty.get(1)?, guilty.first()?)
+            "put `__syncthreads()` {}{}: other warps take part, too",
+            between(guilty.get(1)?, guilty.first()?),
+            if_reached(&guilty[0])
         ),
         Rule::UnorderedCommunication => return communication(finding, guilty, view),
         Rule::SameValueWrite => format!(
@@ -212,8 +225,9 @@ pub(super) fn help(
         ),
         Rule::LockstepAssumption => {
             format!(
-                "put `__syncwarp()` {}",
-                between(guilty.get(1)?, guilty.first()?)
+                "put `__syncwarp()` {}{}",
+                between(guilty.get(1)?, guilty.first()?),
+                if_reached(&guilty[0])
             )
         }
         Rule::DivergentBarrier => return Some(divergent(finding, guilty, view)),

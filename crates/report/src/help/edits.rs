@@ -1,8 +1,9 @@
 //! The changes that helps advise besides barriers: atomic operations, fences, scopes, and barriers that are moved.
 
 use super::Guilty;
-use super::barrier::Text;
+use super::barrier::moved_out;
 use super::expression::{identifiers, update};
+use super::text::Text;
 use crate::edit::{Change, Edit};
 use detect::finding::Action;
 use std::collections::BTreeSet;
@@ -229,7 +230,7 @@ pub(super) fn moved_barrier(
     defines: &[String],
 ) -> Option<Edit> {
     let (text, id) = statement(here, defines)?;
-    let (edit, _) = text.moved_out(id)?;
+    let edit = moved_out(&text, id)?;
     if other != Action::Wait {
         return Some(edit);
     }
@@ -243,7 +244,7 @@ pub(super) fn moved_barrier(
     });
     let removed = text.without_line(&theirs.tree().get(second).span);
     let changes = edit.changes.into_iter().chain([removed]).collect();
-    (same && theirs.moved_out(second).is_some()).then(|| Edit::new(changes))?
+    (same && moved_out(&theirs, second).is_some()).then(|| Edit::new(changes))?
 }
 
 /// The line between two accesses, or in their function, that takes a mask from `__activemask()` and passes it to a barrier.

@@ -63,12 +63,6 @@ pub(super) fn is_pure(text: &str) -> bool {
     !calls && !text.contains(['[', '"']) && assigned(text).is_empty() && !text.contains("->")
 }
 
-/// Whether a condition keeps the upper part of the indices out, as trees do: `t < d`, `t % (2 * d) == 0`.
-pub(super) fn is_bound(text: &str) -> bool {
-    let below = text.contains('<') && !text.contains("<<") && !text.contains('>');
-    below || text.contains('%') && text.contains("==")
-}
-
 /// Target, operator and value of `x[i] += y`.
 pub(super) fn update(text: &str) -> Option<(&str, &str, &str)> {
     let mut depth = 0;

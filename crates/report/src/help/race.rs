@@ -2,7 +2,9 @@
 
 use super::barrier::{Unplaced, Wanted};
 use super::between::between;
-use super::{Advice, Guilty, apart, barrier_advice, defines, edits, roles, same_line, update};
+use super::{
+    Advice, Guilty, apart, barrier_advice, defines, edits, if_reached, roles, same_line, update,
+};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{Action, Detail, End, Finding};
@@ -131,6 +133,9 @@ pub(super) fn race(
         }
         false => String::new(),
     };
+    if let Some(text) = of_copy(a, b) {
+        return Some(text.into());
+    }
     let unplaced = match barrier_advice((a, b), wanted(earlier, later, view), view, &reason) {
         Ok(advice) => return Some(advice),
         Err(unplaced) => unplaced,
@@ -144,11 +149,27 @@ pub(super) fn race(
     let barrier = barrier(earlier, later, view);
     if reason.is_empty() && same_line && a.frames.len() == 1 && b.frames.len() == 1 {
         return Some(format!(
-            "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read",
-            a.place()
+            "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read{}",
+            a.place(),
+            if_reached(a)
         ).into());
     }
-    Some(format!("put {barrier} {}{reason}", between(a, b)).into())
+    Some(format!("put {barrier} {}{}{reason}", between(a, b), if_reached(a)).into())
+}
+
+/// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy.
+fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
+    let copies = |one: &Guilty| one.instruction.contains("cp.async");
+    let (copy, other) = match (copies(a), copies(b)) {
+        (true, false) => (a, b),
+        (false, true) => (b, a),
+        _ => return None,
+    };
+    Some(format!(
+        "let the threads that copy at {} wait for their copies and then for the threads of {}, or these before the copy begins: by `__syncthreads()` behind the wait, or by the mbarrier at which the copies complete",
+        copy.place(),
+        other.place()
+    ))
 }
 
 /// What orders two accesses of one block to memory that other blocks may access as well: these no barrier of the block orders.
@@ -268,13 +289,11 @@ pub(super) fn communication(
         }
         return Some(match same_line(a, b) {
             true => format!(
-                "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read; `volatile` and relaxed accesses order nothing",
-                a.place()
+                "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read{}{why}",
+                a.place(),
+                if_reached(a)
             ),
-            false => format!(
-                "put `__syncthreads()` {}; `volatile` and relaxed accesses order nothing",
-                between(a, b)
-            ),
+            false => format!("put `__syncthreads()` {}{}{why}", between(a, b), if_reached(a)),
         }
         .into());
     }

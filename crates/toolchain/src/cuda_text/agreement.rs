@@ -59,13 +59,26 @@ impl<'s> Agreements<'s> {
         self.reach(id, true, 0)
     }
 
-    /// Whose lanes decide a condition alike.
-    pub fn condition(&mut self, id: StatementId) -> Agreement {
+    /// Who comes together to the place before a statement.
+    pub fn before(&mut self, id: StatementId) -> Agreement {
+        self.reach(id, false, 0)
+    }
+
+    /// Who computes one value from an expression where a statement stands.
+    pub fn expression(&mut self, id: StatementId, text: &str) -> Agreement {
         let Some(source) = self.source else {
             return Agreement::None;
         };
         let values = self.values(source.function_of(id), 0);
-        level(source, source.text(&source.get(id).head), &values)
+        level(source, text, &values)
+    }
+
+    /// Whose lanes decide a condition alike.
+    pub fn condition(&mut self, id: StatementId) -> Agreement {
+        match self.source {
+            Some(source) => self.expression(id, source.text(&source.get(id).head)),
+            None => Agreement::None,
+        }
     }
 
     /// Who comes together to a statement: conditions around it, and what leaves early before it.
@@ -266,6 +279,15 @@ fn assignments(source: &Statements, function: StatementId) -> Vec<Assignment> {
     let below = source.below(function);
     let mut arrays: Vec<&str> = Vec::new();
     let mut found = Vec::new();
+    let shared: HashSet<&str> = below
+        .iter()
+        .map(|id| source.get(*id))
+        .filter(|s| s.kind == Kind::Simple)
+        .map(|s| source.text(&s.span))
+        .filter(|text| text.contains("__shared__"))
+        .flat_map(|text| split(text.trim_end_matches(';')))
+        .filter_map(|one| names(one.split(['=', '[']).next().unwrap_or_default()).last())
+        .collect();
     for id in below {
         let statement = source.get(id);
         let text = match statement.kind {
@@ -324,7 +346,11 @@ fn assignments(source: &Statements, function: StatementId) -> Vec<Assignment> {
                         .trim_end_matches('&')
                         .trim_end()
                         .ends_with(['(', ',']);
-                if through || before.ends_with(['.']) || before.ends_with("->") {
+                if through
+                    || before.ends_with(['.'])
+                    || before.ends_with("->")
+                    || shared.contains(name)
+                {
                     continue;
                 }
                 if sets {
@@ -429,7 +455,10 @@ fn of_warp(text: &str, values: &Values) -> bool {
 
 /// Whether what a function of the text returns may differ between threads by itself.
 fn of_function(source: &Statements, name: &str) -> Agreement {
-    const KNOWN: [&str; 12] = [
+    const KNOWN: [&str; 15] = [
+        "this_thread_block",
+        "this_grid",
+        "size",
         "min",
         "max",
         "abs",
