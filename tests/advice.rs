@@ -453,6 +453,25 @@ fn all_advice_works(#[case] suite: &'static str) {
     );
 }
 
+/// A producer's and a consumer's warps never meet at a `__syncthreads()` in the code of one of them.
+#[rstest]
+#[case("named_barrier_pipeline_no_empty.cu")]
+#[case("ring_waits_for_the_wrong_slot.cu")]
+#[case("bulk_stage_released_early.cu")]
+fn warps_of_different_roles_are_told_what_orders_them(#[case] name: &str) {
+    let Some(all) = try_all("judged", &|file| file == name) else {
+        return;
+    };
+    let races = all[0].tried.iter().filter(|t| t.rule == Rule::DataRace);
+    let helps: Vec<&str> = races.map(|race| race.help.as_str()).collect();
+    assert!(!helps.is_empty());
+    for help in helps {
+        assert!(help.contains("a named barrier of both roles"), "{help}");
+        assert!(help.contains("No `__syncthreads()` orders them"), "{help}");
+        assert!(!help.contains("nowhere and arrive nowhere"), "{help}");
+    }
+}
+
 /// A sample: what begins with a few letters.
 #[test]
 fn some_advice_works() {

@@ -87,7 +87,8 @@ pub fn mend(
     Ok(mended)
 }
 
-/// Tries the change of each finding of the source `text` by itself, and marks those that hold as proven; the others are dropped.
+/// Tries the change of each finding of the source `text` by itself, and marks those that hold as proven; the others are dropped. `found` is
+/// all that `check` finds.
 ///
 /// # Errors
 ///

@@ -265,6 +265,7 @@ pub(super) fn help(
         Rule::AsyncCopyHazard => {
             let place = between(guilty.get(1)?, guilty.first()?);
             let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
+            let own = (here.block, here.thread) == (copy.block, copy.thread);
             let begins = &guilty.get(1)?.instruction;
             if begins.contains("complete_tx") {
                 return Some(Advice::from(format!(
@@ -279,17 +280,19 @@ pub(super) fn help(
                 let wait = format!(
                     "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
                 );
-                return Some(
-                    match (here.block, here.thread) == (copy.block, copy.thread) {
-                        true => format!("{wait} {place}").into(),
-                        false => format!("{wait}, then call `__syncthreads()`, {place}").into(),
+                return Some(match own {
+                    true => format!("{wait} {place}").into(),
+                    false => match roles::advice(finding, guilty, view) {
+                        Some(roles) => format!("{wait}; {roles}").into(),
+                        None => format!("{wait}, then call `__syncthreads()`, {place}").into(),
                     },
-                );
+                });
             }
             let wait = "let each thread wait for its copies (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, which leave the n newest groups out)";
-            match (here.block, here.thread) == (copy.block, copy.thread) {
-                true => format!("{wait} {place}"),
-                false => format!("{wait}, then call `__syncthreads()`, {place}"),
+            match (own, roles::advice(finding, guilty, view)) {
+                (true, _) => format!("{wait} {place}"),
+                (false, Some(roles)) => format!("{wait}; {roles}"),
+                (false, None) => format!("{wait}, then call `__syncthreads()`, {place}"),
             }
         }
         Rule::MissingProxyFence => format!(
@@ -575,5 +578,36 @@ fn divergent(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>
             here.place()
         )
         .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frame, Guilty};
+    use crate::source::SourceFile;
+    use std::sync::Arc;
+
+    /// An access at the code of a line.
+    pub(super) fn end_of(file: &Arc<SourceFile>, line: u32) -> Guilty {
+        let text = file.line(line).unwrap();
+        let start = (text.len() - text.trim_start().len()) as u32;
+        // A condition in front of it is not where the access is.
+        let start = match text.trim_start().starts_with("if ") {
+            true => text.find(") ").map_or(start, |at| at as u32 + 2),
+            false => start,
+        };
+        Guilty {
+            frames: vec![Frame {
+                file: file.clone(),
+                line,
+                columns: start..start + 1,
+                function: None,
+            }],
+            in_source: true,
+            unread: None,
+            toolkit: false,
+            library: false,
+            instruction: String::new(),
+        }
     }
 }

@@ -52,6 +52,16 @@ fn key(diagnostic: &Diagnostic, line: impl Fn(&str, u32) -> u32) -> Key {
     (diagnostic.rule, places.collect())
 }
 
+/// The path of a changed file that a path is a copy of: the changed source lies elsewhere.
+fn changed(edit: &Edit, path: &str) -> String {
+    let name = Path::new(path).file_name();
+    let files = edit.files();
+    let of_name = files
+        .into_iter()
+        .find(|f| Path::new(&f.path).file_name() == name);
+    of_name.map_or(path, |f| &f.path).to_owned()
+}
+
 fn counts(diagnostic: &&Diagnostic) -> bool {
     diagnostic.level > Level::Note
 }
@@ -82,8 +92,8 @@ pub fn judge(
         return Proof::NoVerdict(verdict.name().to_owned());
     }
     // All lines are those before.
-    let same = |file: &str, line: u32| edit.joined(file, line);
-    let back = |file: &str, line: u32| edit.line_before(file, line);
+    let same = |path: &str, line: u32| edit.joined(&changed(edit, path), line);
+    let back = |path: &str, line: u32| edit.line_before(&changed(edit, path), line);
     let wanted = key(mended, same);
     let left: Vec<Key> = after.iter().filter(counts).map(|d| key(d, back)).collect();
     if left.contains(&wanted) {

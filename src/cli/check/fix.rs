@@ -41,17 +41,16 @@ pub(super) fn fix(args: &CheckArgs, report: &mut Report) -> Result<String, Failu
         .iter()
         .flat_map(|c| c.diagnostics.clone())
         .collect();
-
     let carried = [Format::Sarif, Format::Github];
     if carried
         .iter()
         .any(|f| args.format == *f || args.also.has(*f))
     {
-        for check in &mut report.checks {
-            prove(file, &text, &mut check.diagnostics, |copy| {
-                checked(args, copy)
-            })
-            .map_err(unreadable)?;
+        let mut tried = found.clone();
+        prove(file, &text, &mut tried, |copy| checked(args, copy)).map_err(unreadable)?;
+        let all = report.checks.iter_mut().flat_map(|c| &mut c.diagnostics);
+        for (one, tried) in all.zip(tried) {
+            *one = tried;
         }
     }
     if args.format != Format::Text && wanted == Fix::Show {
@@ -104,13 +103,16 @@ fn shown(mended: &Mended, before: &str, file: &Path, wanted: Fix) -> String {
     let path = file.display().to_string();
     let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let mut out = String::from("\n");
-    match mended.held.is_empty() {
-        true => out += "fix: no change that was tried mends a finding\n",
-        false => {
+    match (mended.held.len(), mended.failed.is_empty()) {
+        (0, true) => {
+            out += "fix: no finding comes with a change of the source; each help says what to do\n"
+        }
+        (0, false) => out += "fix: no change that was tried mends a finding\n",
+        (held, _) => {
             let _ = writeln!(
                 out,
-                "fix: {}, each compiled and checked again: its finding is gone, and nothing new came",
-                count(mended.held.len(), "change")
+                "fix: {}, compiled and checked again: what it mends is gone, and nothing new came",
+                count(held, "change")
             );
         }
     }

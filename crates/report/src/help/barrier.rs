@@ -627,3 +627,6 @@ fn is_block_barrier(statement: &str, function: &str) -> bool {
     };
     !function.split(';').any(|one| declares(&one))
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,13 @@ pub(super) fn atomic_update(one: &Guilty, defines: &[String]) -> Option<Edit> {
     Edit::new(vec![text.replace(span, format!("{new};"))])
 }
 
+/// The address of what an expression names: `&x` for `x`, `p` for `*p`.
+fn address(target: &str) -> String {
+    let pointer = target.strip_prefix('*').map(str::trim);
+    let plain = pointer.filter(|p| p.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    plain.map_or_else(|| format!("&{target}"), str::to_owned)
+}
+
 /// `atomicAdd(&x, y)` for `x += y`, `x++`, `x = x + y` and their like.
 fn atomic(statement: &str) -> Option<String> {
     let plain = |target: &str| {
@@ -39,7 +46,7 @@ fn atomic(statement: &str) -> Option<String> {
             .strip_suffix(step)
             .or_else(|| statement.strip_prefix(step));
         if let Some(target) = target {
-            return Some(format!("atomicAdd(&{}, {by})", plain(target)?));
+            return Some(format!("atomicAdd({}, {by})", address(&plain(target)?)));
         }
     }
     let (target, operator, value) = update(statement)?;
@@ -49,7 +56,7 @@ fn atomic(statement: &str) -> Option<String> {
         return None;
     }
     let target = plain(target)?;
-    let call = |name: &str, value: &str| Some(format!("{name}(&{target}, {value})"));
+    let call = |name: &str, value: &str| Some(format!("{name}({}, {value})", address(&target)));
     match operator {
         "+=" => return call("atomicAdd", value),
         "-=" => return call("atomicAdd", &format!("-({value})")),
@@ -88,11 +95,7 @@ pub(super) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
     if operator != "=" || words.contains(char::is_whitespace) || value.contains(" = ") {
         return None;
     }
-    let target = match target.strip_prefix('*') {
-        Some(pointer) => pointer.trim().to_owned(),
-        None => format!("&{target}"),
-    };
-    let new = format!("atomicExch({target}, {value});");
+    let new = format!("atomicExch({}, {value});", address(target));
     Edit::new(vec![text.replace(span, new)])
 }
 
@@ -282,6 +285,8 @@ mod tests {
     #[case("a[0] = a[0] + x", Some("atomicAdd(&a[0], x)"))]
     #[case("a[0] = max(a[0], x[i])", Some("atomicMax(&a[0], x[i])"))]
     #[case("f |= 1 << k", Some("atomicOr(&f, 1 << k)"))]
+    #[case("*sum += x", Some("atomicAdd(sum, x)"))]
+    #[case("*p++ += x", None)]
     #[case("a[0] *= x", None)]
     #[case("a[0] = x", None)]
     #[case("int a = a + 1", None)]

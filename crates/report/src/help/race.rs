@@ -134,7 +134,8 @@ pub(super) fn race(
         false => String::new(),
     };
     if let Some(text) = of_copy(a, b) {
-        return Some(text.into());
+        let roles = roles::advice(finding, guilty, view);
+        return Some(roles.unwrap_or(text).into());
     }
     let unplaced = match barrier_advice((a, b), wanted(earlier, later, view), view, &reason) {
         Ok(advice) => return Some(advice),
@@ -157,19 +158,19 @@ pub(super) fn race(
     Some(format!("put {barrier} {}{}{reason}", between(a, b), if_reached(a)).into())
 }
 
-/// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy.
+/// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.
 fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
     let copies = |one: &Guilty| one.instruction.contains("cp.async");
-    let (copy, other) = match (copies(a), copies(b)) {
-        (true, false) => (a, b),
-        (false, true) => (b, a),
-        _ => return None,
-    };
-    Some(format!(
-        "let the threads that copy at {} wait for their copies and then for the threads of {}, or these before the copy begins: by `__syncthreads()` behind the wait, or by the mbarrier at which the copies complete",
-        copy.place(),
-        other.place()
-    ))
+    let (first, second) = (a.place(), b.place());
+    match (copies(a), copies(b)) {
+        (true, false) => Some(format!(
+            "let the threads that copy at {first} wait for their copies and then call `__syncthreads()` with the others, before {second}; or let {second} wait for the mbarrier at which the copies complete"
+        )),
+        (false, true) => Some(format!(
+            "let the copy at {second} begin only behind a barrier that comes after {first}"
+        )),
+        _ => None,
+    }
 }
 
 /// What orders two accesses of one block to memory that other blocks may access as well: these no barrier of the block orders.

@@ -1,4 +1,4 @@
-//! Accesses of warps that have different roles: a producer's and a consumer's, which pass data by mbarriers or numbered barriers
+//! Accesses of warps that have different roles: a producer's and a consumer's, which pass data by mbarriers or named barriers
 //! (PTX ISA, "mbarrier", "barrier").
 //!
 //! By what ran: the two instructions ran in no warp in common, and one of the warps arrives or waits at such a barrier. A
@@ -73,16 +73,22 @@ pub(super) fn advice(
         let lines: Vec<String> = lines.iter().map(|line| format!("line {line}")).collect();
         lines.join(" and ")
     };
-    let (a, b) = (a.place(), b.place());
-    let arrive = match lines(first, Part::Arrives) {
-        none if none.is_empty() => format!("the warps of {a} arrive at no such barrier"),
-        lines => format!("the warps of {a} arrive at {lines}"),
-    };
-    let wait = match lines(second, Part::Waits) {
-        none if none.is_empty() => format!("those of {b} wait at none"),
-        lines => format!("those of {b} wait at {lines}"),
+    let side = |warps: u32| {
+        let at = |how: Part, verb: &str| match lines(warps, how) {
+            none if none.is_empty() => format!("{verb} nowhere"),
+            lines => format!("{verb} at {lines}"),
+        };
+        format!(
+            "{} and {}",
+            at(Part::Waits, "wait"),
+            at(Part::Arrives, "arrive")
+        )
     };
     Some(format!(
-        "let the warps of {b} wait, before it, until those of {a} have arrived behind it, at an mbarrier or a numbered barrier of the two: {arrive}, {wait}. A `__syncthreads()` would wait for ever, because no warp runs both lines"
+        "order the two by an mbarrier or a named barrier of both roles: each has to wait before its access and to arrive behind it. The warps of {} {}, those of {} {}. No `__syncthreads()` orders them, because no warp runs both lines",
+        a.place(),
+        side(first),
+        b.place(),
+        side(second)
     ))
 }
