@@ -36,7 +36,7 @@ Examples:
   racetrap check kernel.cu --format github --deny warning
       in CI: annotates the lines; warnings also fail
   racetrap check kernel.cu --fix
-      also shows a change of the source that mends the findings, tried beforehand; --fix=write makes it
+      shows a change of the source that mends the findings, tried beforehand; --fix=write makes it
   racetrap check kernel.cu --all --baseline racetrap.json --update-baseline
       accepts what is found now; without --update-baseline only new findings fail
 
