@@ -1,6 +1,7 @@
 //! `racetrap check`: somebody's own kernel, from its file to a verdict.
 
 mod dump;
+mod fix;
 
 use super::accept::AcceptArgs;
 use super::check_progress::Watched;
@@ -34,6 +35,8 @@ Examples:
       checks the kernels that match
   racetrap check kernel.cu --format github --deny warning
       in CI: annotates the lines; warnings also fail
+  racetrap check kernel.cu --fix
+      shows a change of the source that mends the findings, tried beforehand; --fix=write makes it
   racetrap check kernel.cu --all --baseline racetrap.json --update-baseline
       accepts what is found now; without --update-baseline only new findings fail
 
@@ -93,6 +96,12 @@ pub struct CheckArgs {
     /// Show what the kernel left in a buffer, or write its bytes to a file
     #[arg(long, value_name = "BUFFER[=FILE]", help_heading = "Output")]
     dump: Vec<String>,
+    /// Show the changes that mend the findings, or write them into the file
+    ///
+    /// Each change that a help names is applied to a copy, compiled and checked again, and shown only if the finding is gone and nothing
+    /// new came. `sarif` and `github` carry these changes, too. Headers of toolkits and libraries are never changed.
+    #[arg(long, value_name = "WHAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "show", help_heading = "Output")]
+    fix: Option<fix::Fix>,
     /// Write down what happened around each finding: all accesses of the location with values, barriers (`html` has it always)
     #[arg(long, help_heading = "Output")]
     trace: bool,
@@ -398,9 +407,10 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             .filter(|(_, around)| around.is_some())
             .map(|(check, _)| verdict::code(check, args.deny.map(Level::from))),
     );
+    let mended = fix::fix(args, &mut report)?;
     args.also.write(&report)?;
     let output = match text {
-        true => shown(report, &around, color),
+        true => shown(report, &around, color) + &mended,
         false => report::render(&report, args.format),
     };
     Ok((output, worst(&codes)))

@@ -13,6 +13,7 @@ mod check;
 mod counters;
 mod device_process;
 mod diff;
+mod fix;
 mod flags;
 mod gpu_run;
 #[cfg(feature = "grade")]

@@ -29,6 +29,7 @@ pub mod input;
 mod judge;
 mod known;
 pub mod limits;
+pub mod mend;
 pub mod parameters;
 pub mod plan;
 mod prepare;

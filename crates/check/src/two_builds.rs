@@ -156,6 +156,7 @@ mod tests {
             labels: lines.map(label).into(),
             notes: Vec::new(),
             help: None,
+            edit: None,
             replay: None,
             count: 1,
             builds: vec![build.into()],

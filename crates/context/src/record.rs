@@ -382,6 +382,7 @@ mod tests {
             labels: vec![label.clone(), label.clone()],
             notes: vec!["n".into()],
             help: None,
+            edit: None,
             replay: None,
             count: 3,
             builds: Vec::new(),

@@ -391,6 +391,7 @@ impl Context {
             labels,
             notes: Vec::new(),
             help: help.map(str::to_owned),
+            edit: None,
             replay: None,
             count: 1,
             builds: Vec::new(),

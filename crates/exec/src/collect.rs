@@ -278,6 +278,7 @@ impl Collected {
             labels,
             notes,
             help: finding.help.clone(),
+            edit: None,
             replay: None,
             count: *count.unwrap_or(&finding.count),
             builds: Vec::new(),

@@ -253,6 +253,7 @@ mod tests {
             }],
             notes: Vec::new(),
             help: None,
+            edit: None,
             replay: None,
             count: 1,
             builds: Vec::new(),

@@ -43,6 +43,8 @@ pub struct KernelView<'a> {
     pub warps: Vec<u32>,
     /// The launch's number in its program, if the program counts them.
     pub number: Option<u64>,
+    /// What the source was compiled with: `NAME` or `NAME=VALUE`.
+    pub defines: Vec<String>,
 }
 
 impl KernelView<'_> {
@@ -87,6 +89,10 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     for one in &guilty {
         labels.extend(callers(one, &labels));
     }
+    let (help, edit) = match help::help(finding, &guilty, kernel, &scene.steps) {
+        Some(advice) => (Some(advice.text), advice.edit),
+        None => (None, None),
+    };
     let mut diagnostic = Diagnostic {
         rule: finding.rule,
         level: level(finding, kernel),
@@ -97,7 +103,8 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
             .chain(kernel.and_then(|k| stale_loads(finding, k)))
             .chain(seeds_swap(finding, kernel).then(|| SEEDED.to_owned()))
             .collect(),
-        help: help::help(finding, &guilty, kernel, &scene.steps),
+        help,
+        edit,
         replay: None,
         count: finding.count,
         builds: Vec::new(),

@@ -52,6 +52,10 @@ fn command(diagnostic: &Diagnostic) -> String {
     if let Some(help) = &diagnostic.help {
         let _ = write!(text, "\nhelp: {help}");
     }
+    // A workflow command has no suggestion that can be applied: the change is shown.
+    if let Some(edit) = diagnostic.edit.as_ref().filter(|edit| edit.proven) {
+        let _ = write!(text, "\nsuggestion:\n{}", edit.diff().trim_end());
+    }
     format!(
         "::{kind} {at}title={}::{}\n",
         property(diagnostic.rule.name()),

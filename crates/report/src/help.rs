@@ -1,13 +1,21 @@
 //! The `help:` line of each rule: which barrier, scope or mask to use, and at which lines.
 
+mod barrier;
 mod between;
+mod edits;
+mod expression;
 mod race;
+mod roles;
 mod scope;
+mod text;
 mod update;
 
+use super::language::Language;
 use super::memory::Region;
 use super::source::SourceFile;
 use super::{KernelView, View};
+use crate::edit::Edit;
+use barrier::{Unplaced, Wanted};
 use between::{between, in_loop};
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
@@ -65,12 +73,6 @@ impl Guilty {
         format!("line {}", self.frames[0].line)
     }
 
-    /// Whether its file uses barriers for parts of a block, so that a block-wide barrier may not fit.
-    fn named_barriers(&self) -> bool {
-        let text = &self.frames[0].file.text;
-        self.in_source && (text.contains("bar.arrive") || text.contains("barrier.arrive"))
-    }
-
     fn statement(&self) -> &str {
         let frame = &self.frames[0];
         let line = frame.file.line(frame.line).unwrap_or_default();
@@ -104,34 +106,117 @@ pub fn barrier_between(
     between(&end(first, line), &end(second, later))
 }
 
-/// The `help:` line for a finding.
+/// The `help:` line for a finding, and the change that it advises where one can be named.
+#[derive(Clone, Debug)]
+pub(super) struct Advice {
+    pub text: String,
+    pub edit: Option<Edit>,
+}
+
+impl From<String> for Advice {
+    fn from(text: String) -> Advice {
+        Advice { text, edit: None }
+    }
+}
+
+/// What defines a kernel's source was compiled with.
+fn defines<'v>(view: Option<&'v KernelView<'_>>) -> &'v [String] {
+    view.map_or(&[], |view| &view.defines)
+}
+
+/// A barrier between two accesses: `put … between line 6 and line 8` with `more` behind it.
+fn barrier_advice(
+    (earlier, later): (&Guilty, &Guilty),
+    wanted: Wanted,
+    view: Option<&KernelView<'_>>,
+    more: &str,
+) -> Result<Advice, Unplaced> {
+    let placed = barrier::place(earlier, later, wanted, defines(view))?;
+    let also = match (wanted, placed.barrier) {
+        (Wanted::Either | Wanted::BlockOrWarp, "__syncthreads()") => {
+            " (or `__syncwarp()` if only lanes of one warp share the data)"
+        }
+        _ => "",
+    };
+    Ok(Advice {
+        text: format!("put `{}`{also} {}{more}", placed.barrier, placed.place),
+        edit: Some(placed.edit),
+    })
+}
+
+/// What else is asked of a barrier whose place was not looked for in a source that is there.
+fn if_reached(one: &Guilty) -> &'static str {
+    let read = one.in_source && Language::of(&one.frames[0].file) == Language::Cuda;
+    match read {
+        true => ", at a place that all of its threads reach",
+        false => "",
+    }
+}
+
+/// What is wrong where a barrier would be between two accesses, and not all of its threads come there.
+fn apart(earlier: &Guilty, later: &Guilty, condition: Option<u32>) -> String {
+    let (a, b) = (earlier.place(), later.place());
+    let pair = match same_line(earlier, later) {
+        true => format!("one execution of {a} before another"),
+        false => format!("{a} before {b}"),
+    };
+    let who = match condition {
+        Some(line) => format!("line {line} lets only some threads come there"),
+        None => "some threads may have left before".to_owned(),
+    };
+    format!(
+        "order {pair}: a barrier between the two would have to be reached by all of its threads, but {who}; move it, and what needs it, to where all come"
+    )
+}
+
+/// What advises a finding.
 pub(super) fn help(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
     steps: &[View<'_>],
-) -> Option<String> {
+) -> Option<Advice> {
     if let [later, earlier, ..] = finding.ends.as_slice()
         && later.launch != earlier.launch
         && finding.rule != Rule::MissingDependencyWait
     {
-        return unordered(earlier, later, guilty, steps);
+        return unordered(earlier, later, guilty, steps).map(Advice::from);
     }
     let at = |index: usize| {
         guilty
             .get(index)
             .map_or_else(|| "this line".to_string(), Guilty::place)
     };
-    Some(match finding.rule {
+    let text = match finding.rule {
         Rule::DataRace => return race(finding, guilty, view),
         Rule::InsufficientScope => return scope(finding, guilty, view),
+        Rule::LockstepAssumption
+            if finding.detail != Detail::OtherWarps
+                && let Ok(advice) =
+                    barrier_advice((guilty.get(1)?, guilty.first()?), Wanted::Warp, view, "") =>
+        {
+            return Some(advice);
+        }
+        Rule::LockstepAssumption
+            if finding.detail == Detail::OtherWarps
+                && let Ok(advice) = barrier_advice(
+                    (guilty.get(1)?, guilty.first()?),
+                    Wanted::Block,
+                    view,
+                    ": other warps take part, too",
+                ) =>
+        {
+            return Some(advice);
+        }
         Rule::LockstepAssumption if same_line(guilty.first()?, guilty.get(1)?) => format!(
-            "split {}: read into a register, call `__syncwarp()`, then write; or use one atomic operation",
-            at(0)
+            "split {}: read into a register, call `__syncwarp()`{}, then write; or use one atomic operation",
+            at(0),
+            if_reached(&guilty[0])
         ),
         Rule::LockstepAssumption if finding.detail == Detail::OtherWarps => format!(
-            "put `__syncthreads()` {}: other warps take part, too",
-            between(guilty.get(1)?, guilty.first()?)
+            "put `__syncthreads()` {}{}: other warps take part, too",
+            between(guilty.get(1)?, guilty.first()?),
+            if_reached(&guilty[0])
         ),
         Rule::UnorderedCommunication => return communication(finding, guilty, view),
         Rule::SameValueWrite => format!(
@@ -140,11 +225,12 @@ pub(super) fn help(
         ),
         Rule::LockstepAssumption => {
             format!(
-                "put `__syncwarp()` {}",
-                between(guilty.get(1)?, guilty.first()?)
+                "put `__syncwarp()` {}{}",
+                between(guilty.get(1)?, guilty.first()?),
+                if_reached(&guilty[0])
             )
         }
-        Rule::DivergentBarrier => divergent(finding, guilty),
+        Rule::DivergentBarrier => return Some(divergent(finding, guilty, view)),
         Rule::BarrierAfterExit => match guilty.get(1) {
             // Where a `return` stands early, the instruction that exits has the line of the kernel's end.
             Some(exit) if line_of(guilty.first()?) < line_of(exit) => format!(
@@ -179,11 +265,12 @@ pub(super) fn help(
         Rule::AsyncCopyHazard => {
             let place = between(guilty.get(1)?, guilty.first()?);
             let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
+            let own = (here.block, here.thread) == (copy.block, copy.thread);
             let begins = &guilty.get(1)?.instruction;
             if begins.contains("complete_tx") {
-                return Some(format!(
+                return Some(Advice::from(format!(
                     "wait for the phase of the mbarrier at which the copy completes (`bar.wait(token)`, `mbarrier.try_wait`) {place}, in each thread or in one before a barrier"
-                ));
+                )));
             }
             if begins.contains(".bulk") {
                 let wait = match finding.detail {
@@ -193,17 +280,19 @@ pub(super) fn help(
                 let wait = format!(
                     "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
                 );
-                return Some(
-                    match (here.block, here.thread) == (copy.block, copy.thread) {
-                        true => format!("{wait} {place}"),
-                        false => format!("{wait}, then call `__syncthreads()`, {place}"),
+                return Some(match own {
+                    true => format!("{wait} {place}").into(),
+                    false => match roles::advice(finding, guilty, view) {
+                        Some(roles) => format!("{wait}; {roles}").into(),
+                        None => format!("{wait}, then call `__syncthreads()`, {place}").into(),
                     },
-                );
+                });
             }
             let wait = "let each thread wait for its copies (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, which leave the n newest groups out)";
-            match (here.block, here.thread) == (copy.block, copy.thread) {
-                true => format!("{wait} {place}"),
-                false => format!("{wait}, then call `__syncthreads()`, {place}"),
+            match (own, roles::advice(finding, guilty, view)) {
+                (true, _) => format!("{wait} {place}"),
+                (false, Some(roles)) => format!("{wait}; {roles}"),
+                (false, None) => format!("{wait}, then call `__syncthreads()`, {place}"),
             }
         }
         Rule::MissingProxyFence => format!(
@@ -223,6 +312,15 @@ pub(super) fn help(
         ),
         Rule::NonCoherentRead => {
             let read = guilty.first()?;
+            if let Some(edit) = edits::without_ldg(read, defines(view)) {
+                return Some(Advice {
+                    text: format!(
+                        "read it without `__ldg` at {}, or write it in an earlier launch; a barrier does not help",
+                        at(0)
+                    ),
+                    edit: Some(edit),
+                });
+            }
             let frame = &read.frames[0];
             let line = frame.file.line(frame.line).unwrap_or_default();
             match read.in_source && line.contains("__ldg") {
@@ -306,14 +404,16 @@ pub(super) fn help(
                         at(0)
                     ),
                     ImageFault::Outside => format!("guard {} with the {kind}'s size", at(0)),
-                });
+                })
+                .map(Advice::from);
             }
             let place = finding.place?;
             if !place.mapped && finding.detail == Detail::None {
                 return Some(format!(
                     "check the pointer at {}: it points to no memory of the device",
                     at(0)
-                ));
+                ))
+                .map(Advice::from);
             }
             let before = |r: &Region| place.address < r.start;
             match view
@@ -355,7 +455,8 @@ pub(super) fn help(
         Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak | Rule::NondeterministicResult => {
             return None;
         }
-    })
+    };
+    Some(text.into())
 }
 
 /// Two operations of the host program that nothing orders.
@@ -437,30 +538,76 @@ fn same_line(a: &Guilty, b: &Guilty) -> bool {
     a.line == b.line && a.file.path == b.file.path
 }
 
-fn divergent(finding: &Finding, guilty: &[Guilty]) -> String {
+fn divergent(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Advice {
     let (Some(here), Some(there), Some(end)) = (guilty.first(), guilty.get(1), finding.ends.get(1))
     else {
         return "move the barrier out of the condition, so that all threads of the block reach it"
-            .to_string();
+            .to_string()
+            .into();
     };
+    let moved = || edits::moved_barrier(here, there, end.action, defines(view));
     match end.action {
-        Action::Wait => format!(
-            "let all threads of the block reach one barrier: replace those at {} and {} by one outside the condition",
-            here.place(),
-            there.place()
-        ),
+        Action::Wait => Advice {
+            text: format!(
+                "let all threads of the block reach one barrier: replace those at {} and {} by one outside the condition",
+                here.place(),
+                there.place()
+            ),
+            edit: moved(),
+        },
         Action::Exit => format!(
             "let no thread exit at {} before the barrier at {}: put the work in a condition instead",
             there.place(),
             here.place()
-        ),
+        )
+        .into(),
+        _ if let Some(edit) = moved() => Advice {
+            text: format!(
+                "move the barrier at {} out of the condition, so that all threads of the block reach it",
+                here.place()
+            ),
+            edit: Some(edit),
+        },
         _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => format!(
             "let all threads of the block execute the barrier at {} the same number of times: leave the surrounding loop together, and put the work, not the barrier, under the condition",
             here.place()
-        ),
+        )
+        .into(),
         _ => format!(
             "move the barrier at {} out of the condition, so that all threads of the block reach it",
             here.place()
-        ),
+        )
+        .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frame, Guilty};
+    use crate::source::SourceFile;
+    use std::sync::Arc;
+
+    /// An access at the code of a line.
+    pub(super) fn end_of(file: &Arc<SourceFile>, line: u32) -> Guilty {
+        let text = file.line(line).unwrap();
+        let start = (text.len() - text.trim_start().len()) as u32;
+        // A condition in front of it is not where the access is.
+        let start = match text.trim_start().starts_with("if ") {
+            true => text.find(") ").map_or(start, |at| at as u32 + 2),
+            false => start,
+        };
+        Guilty {
+            frames: vec![Frame {
+                file: file.clone(),
+                line,
+                columns: start..start + 1,
+                function: None,
+            }],
+            in_source: true,
+            unread: None,
+            toolkit: false,
+            library: false,
+            instruction: String::new(),
+        }
     }
 }

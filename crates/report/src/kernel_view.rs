@@ -30,6 +30,7 @@ impl<'a> KernelView<'a> {
             ptx: ptx.clone(),
             warps: Vec::new(),
             number: None,
+            defines: defines.to_vec(),
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod accept;
 pub mod causes;
 pub mod concise;
 mod diagnose;
+pub mod edit;
 pub mod exit;
 mod failure;
 pub mod github;
@@ -19,6 +20,7 @@ mod language;
 pub mod markdown;
 pub mod memory;
 mod merge;
+pub mod proof;
 pub mod sarif;
 pub mod source;
 pub mod terminal;
@@ -33,6 +35,7 @@ pub use accept::{Accepted, Judged};
 pub use causes::settle_causes;
 pub use diagnose::{KernelView, Scene, diagnose};
 pub use diagnose::{line_of, of_toolkit};
+pub use edit::Edit;
 pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
 pub use merge::merge;
@@ -99,6 +102,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The suggested fix.
     pub help: Option<String>,
+    /// The same as a change of the source, where one can be named.
+    pub edit: Option<Edit>,
     /// The command that reproduces it.
     pub replay: Option<String>,
     /// How many times it occurred.

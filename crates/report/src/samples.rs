@@ -68,6 +68,7 @@ fn diagnostic(rule: Rule, title: &str, labels: Vec<Label>) -> Diagnostic {
         labels,
         notes: vec![],
         help: None,
+        edit: None,
         replay: None,
         count: 1,
         builds: vec![],
@@ -107,6 +108,7 @@ pub fn race() -> Diagnostic {
     Diagnostic {
         notes: vec!["`tile` is declared `int tile[64]`".into()],
         help: Some("put `__syncthreads()` between line 6 and line 8".into()),
+        edit: None,
         replay: Some("racetrap check src/reverse.cu --block 64 --schedule lockstep".into()),
         count: 12345,
         builds: vec!["optimised".into(), "unoptimised".into()],

@@ -1,7 +1,7 @@
 //! Renders SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format").
 
 use super::json::columns;
-use super::{Accepted, Diagnostic, Label, Report};
+use super::{Accepted, Diagnostic, Edit, Label, Report};
 use detect::finding::is_at_least;
 use detect::rules::{Level, Rule};
 use serde_json::{Value, json};
@@ -108,6 +108,9 @@ fn result(diagnostic: &Diagnostic) -> Value {
         // SARIF 2.1.0, 3.8 "Property bags".
         value["properties"] = json!({ "occurrenceCountIsMinimum": true });
     }
+    if let Some(edit) = diagnostic.edit.as_ref().filter(|edit| edit.proven) {
+        value["fixes"] = json!([fix(diagnostic, edit)]);
+    }
     // SARIF 2.1.0, 3.35 "suppression object".
     if let Some(accepted) = &diagnostic.accepted {
         let (kind, reason) = match accepted {
@@ -123,11 +126,44 @@ fn result(diagnostic: &Diagnostic) -> Value {
     value
 }
 
+/// SARIF 2.1.0, 3.55 "fix object".
+fn fix(diagnostic: &Diagnostic, edit: &Edit) -> Value {
+    let changes = edit.files().into_iter().map(|file| {
+        // Line and column from 1, columns in characters.
+        let position = |offset: usize| {
+            let before = &file.text[..offset];
+            let line = before.rfind('\n').map_or(0, |at| at + 1);
+            (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
+        };
+        let own = edit.changes.iter().filter(|c| c.file.path == file.path);
+        let replacements: Vec<Value> = own
+            .map(|change| {
+                let (start, end) = (position(change.at.start), position(change.at.end));
+                json!({
+                    "deletedRegion": {
+                        "startLine": start.0, "startColumn": start.1, "endLine": end.0, "endColumn": end.1,
+                    },
+                    "insertedContent": { "text": change.text },
+                })
+            })
+            .collect();
+        json!({ "artifactLocation": { "uri": uri(&file.path) }, "replacements": replacements })
+    });
+    json!({
+        "description": { "text": diagnostic.help.as_deref().unwrap_or_default() },
+        "artifactChanges": changes.collect::<Vec<Value>>(),
+    })
+}
+
+fn uri(path: &str) -> String {
+    path.replace('\\', "/").replace(' ', "%20")
+}
+
 fn location(label: &Label, id: Option<usize>) -> Value {
     let (column, end) = columns(label);
     let mut value = json!({
         "physicalLocation": {
-            "artifactLocation": { "uri": label.source.path.replace('\\', "/").replace(' ', "%20") },
+            "artifactLocation": { "uri": uri(&label.source.path) },
             "region": { "startLine": label.line, "startColumn": column, "endColumn": end },
         },
         "message": { "text": label.text },

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use toolchain::cuda_text::Statements;
 
 /// A source file and the name under which it is shown.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct SourceFile {
     pub text: String,
     /// Where its lines begin, once somebody has asked for one.
     starts: OnceLock<Vec<u32>>,
+    /// Its statements, once somebody has asked for them, and with which defines.
+    statements: OnceLock<(Vec<String>, Arc<Statements>)>,
 }
 
 impl PartialEq for SourceFile {
@@ -31,6 +34,17 @@ impl SourceFile {
             path,
             text,
             starts: OnceLock::new(),
+            statements: OnceLock::new(),
+        }
+    }
+
+    /// Its statements as CUDA C++, compiled with `defines`.
+    pub fn statements(&self, defines: &[String]) -> Arc<Statements> {
+        let read = || Arc::new(Statements::of(&self.text, defines));
+        let (known, statements) = self.statements.get_or_init(|| (defines.to_vec(), read()));
+        match known == defines {
+            true => statements.clone(),
+            false => read(),
         }
     }
 

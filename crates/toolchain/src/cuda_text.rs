@@ -5,6 +5,8 @@
 //! template that it cannot see through yields `None`. Comments, strings and
 //! preprocessor branches are not evaluated beyond blanking comments and strings out.
 
+mod active;
+mod agreement;
 mod assume;
 mod buffers;
 mod device_constants;
@@ -14,8 +16,10 @@ mod host;
 mod indirect;
 mod macros;
 mod scan;
+mod statements;
 mod unknown;
 
+pub use agreement::{Agreement, Agreements};
 pub use assume::{depends, has_shape};
 pub use expression::scalar_bytes;
 pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
@@ -27,6 +31,7 @@ use scan::{
     blank, boundary, identifier, last_identifier, launch_brackets, matching, split, window,
     without_directives, words,
 };
+pub use statements::{Kind, Statement, StatementId, Statements};
 use std::collections::{HashMap, HashSet};
 
 /// A declared kernel parameter or array.

@@ -130,6 +130,7 @@ impl Difference {
             labels: Vec::new(),
             notes: vec![self.sentence()],
             help: Some(help.to_owned()),
+            edit: None,
             replay: None,
             count: 1,
             builds: Vec::new(),

@@ -262,6 +262,7 @@ fn diagnostic(record: &Record, ends: &[&End], sources: &mut Sources) -> Diagnost
         help: help(rule, &labels),
         labels,
         notes,
+        edit: None,
         replay: None,
         count: ends.iter().filter_map(|e| e.count).max().unwrap_or(1),
         builds: Vec::new(),

@@ -355,6 +355,7 @@ fn diagnostic(cause: &Cause, seen: &Seen, assignment: &Assignment) -> Diagnostic
         labels: labels.collect(),
         notes: seen.notes.clone(),
         help: cause.help.clone(),
+        edit: None,
         replay: seen
             .replay
             .as_ref()

@@ -1,7 +1,10 @@
 //! Races: the barrier, the atomic operation or the fence that orders two accesses.
 
+use super::barrier::{Unplaced, Wanted};
 use super::between::between;
-use super::{Guilty, same_line, update};
+use super::{
+    Advice, Guilty, apart, barrier_advice, defines, edits, if_reached, roles, same_line, update,
+};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{Action, Detail, End, Finding};
@@ -12,28 +15,64 @@ pub(super) fn race(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
     let place = finding.place?;
     let same_line = same_line(a, b);
+    if let Some(mask) = edits::active_mask(a, b, defines(view))
+        && (earlier.block, earlier.thread.warp()) == (later.block, later.thread.warp())
+    {
+        return Some(format!(
+            "line {mask} takes the mask from `__activemask()`, which names the lanes that happen to run there together, not all that come: compute it before the branch with `__ballot_sync` over a known mask, or let `__match_any_sync` say which lanes hold the same element"
+        ).into());
+    }
     if let Some(plain) = half_atomic(earlier, later) {
         let end = if plain { b } else { a };
         let place = end.place();
         if crate::diagnose::seeds_swap(finding, view) {
             return Some(format!(
                 "read it with an atomic operation at {place}: `cuda::atomic_ref(x).load(cuda::memory_order_relaxed)`, or through a `volatile` pointer"
-            ));
+            ).into());
         }
-        return Some(if earlier.block == later.block && !same_line {
-            format!(
-                "{place} is a plain access, but the other one is atomic: make it atomic too, or put `__syncthreads()` {}",
-                between(a, b)
-            )
+        if earlier.block == later.block
+            && let Ok(mut advice) = barrier_advice((a, b), wanted(earlier, later, view), view, "")
+        {
+            advice.text += &format!(
+                ": {place} is a plain access, and the other one is atomic, which orders nothing"
+            );
+            return Some(advice);
+        }
+        let (plain_end, atomic_end) = if plain {
+            (later, earlier)
         } else {
+            (earlier, later)
+        };
+        if plain_end.action == Action::Write {
+            let one = if plain { b } else { a };
+            // A lock or flag that is written plainly; a sum that one block zeroes is not mended by an atomic.
+            return Some(match view.is_some_and(|v| sets(v, atomic_end)) {
+                true => Advice {
+                    text: format!(
+                        "{place} is a plain write, but the other access is atomic: write it with `atomicExch(&…, …)`"
+                    ),
+                    edit: edits::atomic_store(one, defines(view)),
+                },
+                false if earlier.block != later.block => format!(
+                    "set it before the launch (`cudaMemset`), or in a launch before: {place} writes it while other blocks update it, and nothing orders the blocks of a launch"
+                )
+                .into(),
+                false => format!(
+                    "set it before all updates: {place} writes it while other threads update it"
+                )
+                .into(),
+            });
+        }
+        return Some(
             format!("{place} is a plain access, but the other one is atomic: make it atomic too")
-        });
+                .into(),
+        );
     }
     if differ_in_size(finding) {
         let lines = match same_line {
@@ -42,7 +81,7 @@ pub(super) fn race(
         };
         return Some(format!(
             "two accesses are atomic to each other only if they cover the same bytes: {lines} use the same type for this memory, or give each type its own memory"
-        ));
+        ).into());
     }
     let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
     if let Some(advice) = update::advice(finding, guilty, view) {
@@ -67,59 +106,123 @@ pub(super) fn race(
                 "the blocks of a launch run in any order: split the kernel into two launches {}; or pass the data with an atomic flag, calling `__threadfence()` before setting the flag and after seeing it set",
                 between(a, b)
             )
-        });
+        }
+        .into());
     }
-    if same_line && writes {
-        return Some(format!(
-            "let only one thread write it, or give each thread its own element at {}",
-            a.place()
-        ));
+    if same_line && writes && !update::combines_places(finding, view) {
+        return Some(
+            format!(
+                "let only one thread write it, or give each thread its own element at {}",
+                a.place()
+            )
+            .into(),
+        );
+    }
+    if place.space == Space::Global && view.is_some_and(|v| v.grid.count() > 1) {
+        return Some(of_blocks(a, b).into());
+    }
+    let reason = match a.library && b.library && place.space == Space::Shared {
+        true => {
+            let storage = view.and_then(|v| v.memory.region(&place));
+            let storage = storage.map_or("one temporary storage".to_owned(), |r| {
+                format!("`{}`", r.name)
+            });
+            format!(
+                ": both use {storage}, which a library's function may be given again only behind a barrier"
+            )
+        }
+        false => String::new(),
+    };
+    if let Some(text) = of_copy(a, b) {
+        let roles = roles::advice(finding, guilty, view);
+        return Some(roles.unwrap_or(text).into());
+    }
+    let unplaced = match barrier_advice((a, b), wanted(earlier, later, view), view, &reason) {
+        Ok(advice) => return Some(advice),
+        Err(unplaced) => unplaced,
+    };
+    if let Some(text) = roles::advice(finding, guilty, view) {
+        return Some(text.into());
+    }
+    if let Unplaced::Apart(condition) = unplaced {
+        return Some(apart(a, b, condition).into());
     }
     let barrier = barrier(earlier, later, view);
-    if a.library && b.library && place.space == Space::Shared {
-        let storage = view.and_then(|v| v.memory.region(&place));
-        let storage = storage.map_or("one temporary storage".to_owned(), |r| {
-            format!("`{}`", r.name)
-        });
+    if reason.is_empty() && same_line && a.frames.len() == 1 && b.frames.len() == 1 {
         return Some(format!(
-            "put {barrier} {}: both use {storage}, which a library's function may be given again only behind a barrier",
-            between(a, b)
-        ));
+            "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read{}",
+            a.place(),
+            if_reached(a)
+        ).into());
     }
-    if same_line && a.frames.len() == 1 && b.frames.len() == 1 {
-        return Some(format!(
-            "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read",
-            a.place()
-        ));
-    }
-    if a.named_barriers() {
-        return Some(format!(
-            "make one side wait for the other at a barrier that both reach, {}",
-            between(a, b)
-        ));
-    }
-    let elsewhere = match view {
-        Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
-            "; if other blocks access it too, use an atomic operation"
-        }
-        _ => "",
-    };
-    Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
+    Some(format!("put {barrier} {}{}{reason}", between(a, b), if_reached(a)).into())
 }
 
-/// The barrier that orders two accesses of one block.
+/// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.
+fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
+    let copies = |one: &Guilty| one.instruction.contains("cp.async");
+    let (first, second) = (a.place(), b.place());
+    match (copies(a), copies(b)) {
+        (true, false) => Some(format!(
+            "let the threads that copy at {first} wait for their copies and then call `__syncthreads()` with the others, before {second}; or let {second} wait for the mbarrier at which the copies complete"
+        )),
+        (false, true) => Some(format!(
+            "let the copy at {second} begin only behind a barrier that comes after {first}"
+        )),
+        _ => None,
+    }
+}
+
+/// What orders two accesses of one block to memory that other blocks may access as well: these no barrier of the block orders.
+fn of_blocks(a: &Guilty, b: &Guilty) -> String {
+    let (pair, copy) = match same_line(a, b) {
+        true => (
+            format!("one execution of {} before another", a.place()),
+            format!("let {} read one buffer and write another", a.place()),
+        ),
+        false => (
+            format!("{} before {}", a.place(), b.place()),
+            format!(
+                "split the kernel into two launches {}, or read one buffer and write another",
+                between(a, b)
+            ),
+        ),
+    };
+    format!(
+        "order {pair}: if only the threads of one block access these elements, by a `__syncthreads()` that all of them reach; if other blocks do, too, {copy}"
+    )
+}
+
+/// The barrier that may order two accesses of one block.
+fn wanted(earlier: &End, later: &End, view: Option<&KernelView<'_>>) -> Wanted {
+    match (earlier.thread.warp() == later.thread.warp(), view) {
+        (false, _) => Wanted::Block,
+        (true, Some(view)) if !runs_in_one_warp(earlier, later, view) => Wanted::BlockOrWarp,
+        (true, _) => Wanted::Either,
+    }
+}
+
+/// Whether nobody but one warp of a block runs two instructions.
+fn runs_in_one_warp(earlier: &End, later: &End, view: &KernelView<'_>) -> bool {
+    let ran = |end: &End| view.warps_at(end.site);
+    let warps = ran(earlier).zip(ran(later)).map(|(a, b)| a | b);
+    view.block.count() <= 32 || warps.is_some_and(|warps| warps.count_ones() == 1)
+}
+
+/// Whether an atomic operation takes or sets a flag or a lock, rather than adding to a sum.
+fn sets(view: &KernelView<'_>, end: &End) -> bool {
+    use ptx::semantics::AtomicOperation::{Cas, Exch};
+    let site = view.sites.get(end.site.0 as usize);
+    let operation = site.and_then(|s| s.instruction.memory.as_ref()?.operation);
+    matches!(operation, Some(Cas | Exch))
+}
+
+/// The barrier that orders two accesses of one block, in words.
 fn barrier(earlier: &End, later: &End, view: Option<&KernelView<'_>>) -> &'static str {
     if earlier.thread.warp() != later.thread.warp() {
         return "`__syncthreads()`";
     }
-    let alone = view.is_some_and(|v| {
-        let one = |end: &End| {
-            v.warps_at(end.site)
-                .is_some_and(|warps| warps.count_ones() == 1)
-        };
-        v.block.count() <= 32 || one(earlier) && one(later)
-    });
-    match alone {
+    match view.is_some_and(|view| runs_in_one_warp(earlier, later, view)) {
         true => "`__syncwarp()`",
         false => "`__syncthreads()` (or `__syncwarp()` if only lanes of one warp share the data)",
     }
@@ -130,7 +233,7 @@ fn fence_after_poll(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
@@ -143,10 +246,13 @@ fn fence_after_poll(
         true => "`__threadfence_block()`",
         false => "`__threadfence()`",
     };
-    Some(format!(
-        "put {fence} between line {poll}, which sees the other thread's flag, and {}; or let line {poll} acquire: `cuda::atomic_ref` with `cuda::memory_order_acquire`",
-        b.place()
-    ))
+    Some(Advice {
+        text: format!(
+            "put {fence} between line {poll}, which sees the other thread's flag, and {}; or let line {poll} acquire: `cuda::atomic_ref` with `cuda::memory_order_acquire`",
+            b.place()
+        ),
+        edit: edits::fence_behind(b, poll, fence.trim_matches('`'), defines(view)),
+    })
 }
 
 /// What orders data that passes between warps through strong accesses.
@@ -154,7 +260,7 @@ pub(super) fn communication(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
@@ -167,20 +273,30 @@ pub(super) fn communication(
             "let one thread write it; or write under a lock: call {fence} after it is taken, before the write at {}, and after the write at {}, before it is released",
             b.place(),
             a.place()
-        ));
+        ).into());
     }
     let shared = finding.place?.space == Space::Shared;
     if shared || view.is_some_and(|v| v.grid.count() == 1) {
+        let why = "; `volatile` and relaxed accesses order nothing";
+        let unplaced = match barrier_advice((a, b), Wanted::Block, view, why) {
+            Ok(advice) => return Some(advice),
+            Err(unplaced) => unplaced,
+        };
+        if let Some(text) = roles::advice(finding, guilty, view) {
+            return Some(text.into());
+        }
+        if let Unplaced::Apart(condition) = unplaced {
+            return Some((apart(a, b, condition) + why).into());
+        }
         return Some(match same_line(a, b) {
             true => format!(
-                "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read; `volatile` and relaxed accesses order nothing",
-                a.place()
+                "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read{}{why}",
+                a.place(),
+                if_reached(a)
             ),
-            false => format!(
-                "put `__syncthreads()` {}; `volatile` and relaxed accesses order nothing",
-                between(a, b)
-            ),
-        });
+            false => format!("put `__syncthreads()` {}{}{why}", between(a, b), if_reached(a)),
+        }
+        .into());
     }
     let (write, read) = match later.action {
         Action::Read => (a, b),
@@ -190,7 +306,7 @@ pub(super) fn communication(
         "order the two with a flag or a lock: call {fence} after the write at {} before the flag is set, and after the flag is seen before the read at {}; or use `cuda::atomic_ref` with release and acquire",
         write.place(),
         read.place()
-    ))
+    ).into())
 }
 
 /// Whether both racing accesses are strong. Two strong accesses race only if they overlap without covering the same bytes

@@ -1,6 +1,6 @@
 //! Scopes that are too narrow: which access or fence to widen, and to what.
 
-use super::Guilty;
+use super::{Advice, Guilty, defines, edits};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{End, Finding};
@@ -13,7 +13,7 @@ pub(super) fn scope(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ends = || finding.ends.iter().zip(guilty);
     let scopes = ends().filter_map(|(end, _)| Some(end.order?.1));
     let narrow = scopes.min()?;
@@ -28,10 +28,16 @@ pub(super) fn scope(
     };
     let (end, one) = *ends.first()?;
     let (from, to) = instead(end, one, name, view);
-    Some(match from {
+    let widened: Vec<&Guilty> = ends.iter().map(|(_, g)| *g).collect();
+    let edit = from
+        .as_ref()
+        .and_then(|from| edits::renamed(&widened, from.trim_matches('`'), to.trim_matches('`')));
+    let text = match from {
         Some(from) => format!("use {to} for {from} at {places}: its scope is the {name}"),
         None => format!("widen the scope at {places} from {name} to device: {to}"),
-    })
+    };
+    let edit = edit.or_else(|| edits::wider_lines(&widened, to.trim_matches('`')));
+    Some(Advice { text, edit })
 }
 
 /// What is written at a place, if that can be told, and what to write instead.
@@ -88,7 +94,7 @@ fn function(operation: AtomicOperation) -> &'static str {
 }
 
 /// Both accesses reach far enough: a fence does not.
-fn fences(guilty: &[Guilty], view: Option<&KernelView<'_>>) -> String {
+fn fences(guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Advice {
     let sites = view.map_or(&[][..], |v| v.sites);
     let narrow = sites.iter().filter(|site| {
         let typed = &site.instruction;
@@ -98,8 +104,11 @@ fn fences(guilty: &[Guilty], view: Option<&KernelView<'_>>) -> String {
         .filter_map(|site| Some(own_line(site, sites)?.line))
         .filter(|line| *line > 0)
         .collect();
+    let edit = guilty
+        .first()
+        .and_then(|one| edits::wider_fences(one, &lines, defines(view)));
     let lines: Vec<String> = lines.iter().map(|line| format!("line {line}")).collect();
-    match (lines.is_empty(), guilty.first()) {
+    let text = match (lines.is_empty(), guilty.first()) {
         (false, _) => format!(
             "use `__threadfence()` for `__threadfence_block()` at {}: its scope is the block",
             lines.join(" and ")
@@ -109,5 +118,6 @@ fn fences(guilty: &[Guilty], view: Option<&KernelView<'_>>) -> String {
             one.place()
         ),
         (true, None) => "use `__threadfence()`, or device scope on both sides".to_owned(),
-    }
+    };
+    Advice { text, edit }
 }

@@ -1,10 +1,11 @@
 //! Updates in several instructions, and the atomic operation that does each (CUDA C++ Programming Guide, "Atomic Functions").
 
-use super::Guilty;
+use super::{Advice, Guilty, defines, edits};
 use crate::KernelView;
 use crate::diagnose::own_line;
 use detect::finding::{End, Finding};
-use simt::program::{PlainUpdate, UpdateKind};
+use ptx::semantics::Effect;
+use simt::program::{PlainUpdate, SiteInfo, UpdateKind};
 
 /// How an update is made one operation.
 struct Atomic {
@@ -42,19 +43,59 @@ pub(super) fn advice(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
-) -> Option<String> {
+) -> Option<Advice> {
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
+    if combines_places(finding, view) {
+        return None;
+    }
     if let Some(view) = view
         && let (Some(one), Some(other)) = (part_of(later, view), part_of(earlier, view))
     {
-        return (one.lines == other.lines).then(|| one.words(&other));
+        let edit = (one.lines[0] == one.lines[1] && one.update.bytes >= 4)
+            .then(|| edits::atomic_update(a, defines(Some(view))))
+            .flatten();
+        return (one.lines == other.lines).then(|| Advice {
+            text: one.words(&other),
+            edit,
+        });
     }
     let place = finding.place?;
     let region = view.and_then(|v| v.memory.region(&place));
     let function = by_text(a.statement(), region.map(|r| r.name.as_str()))?;
-    (a.in_source && super::same_line(a, b)).then(|| make(&a.place(), function, ""))
+    (a.in_source && super::same_line(a, b)).then(|| make(&a.place(), function, "").into())
+}
+
+/// Whether a finding is of an update whose new value is also read from other places of the same array, as sums in a tree are: these the
+/// threads have to wait for, which an atomic operation does not.
+pub(super) fn combines_places(finding: &Finding, view: Option<&KernelView<'_>>) -> bool {
+    let Some(view) = view else { return false };
+    let combines = |end: &End| {
+        let Some((store, update)) = updated(end, view) else {
+            return false;
+        };
+        let store = &view.sites[store];
+        let line = line_at(store, view);
+        let reads = |site: &SiteInfo| {
+            let memory = site.instruction.memory.as_ref();
+            line.is_some()
+                && line_at(site, view) == line
+                && memory.is_some_and(|m| m.effect == Effect::Load)
+        };
+        let mut sites = view.sites.iter().enumerate();
+        sites.any(|(at, site)| {
+            at != update.load.0 as usize
+                && reads(site)
+                && site.pointers.iter().any(|p| store.pointers.contains(p))
+        })
+    };
+    finding.ends.iter().any(combines)
+}
+
+/// Where an instruction is in the source: its innermost line outside of the toolkit.
+fn line_at<'v>(site: &'v SiteInfo, view: &'v KernelView<'_>) -> Option<(&'v str, u32)> {
+    own_line(site, view.sites).map(|line| (line.file.as_str(), line.line))
 }
 
 fn make(lines: &str, function: &str, more: &str) -> String {
@@ -87,13 +128,18 @@ impl Part {
     }
 }
 
-fn part_of(end: &End, view: &KernelView<'_>) -> Option<Part> {
+/// The update that an access is a part of: its store, and what it does.
+fn updated(end: &End, view: &KernelView<'_>) -> Option<(usize, PlainUpdate)> {
     let mut all = view.sites.iter().enumerate();
-    let (store, update) = all.find_map(|(at, site)| {
+    all.find_map(|(at, site)| {
         let update = site.update?;
         let here = at == end.site.0 as usize || update.load == end.site;
         here.then_some((at, update))
-    })?;
+    })
+}
+
+fn part_of(end: &End, view: &KernelView<'_>) -> Option<Part> {
+    let (store, update) = updated(end, view)?;
     let line = |at: usize| own_line(&view.sites[at], view.sites).map_or(0, |l| l.line);
     Some(Part {
         update,

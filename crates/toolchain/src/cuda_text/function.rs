@@ -125,7 +125,7 @@ fn template(head: &str) -> Vec<String> {
 }
 
 /// Name and parameters of `template <…> T name(int a, int b) const`.
-fn signature(head: &str) -> Option<(String, Vec<String>)> {
+pub(super) fn signature(head: &str) -> Option<(String, Vec<String>)> {
     for (open, _) in head.match_indices('(') {
         let name = last_identifier(&head[..open]);
         let Some(name) =

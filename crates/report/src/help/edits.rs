@@ -1,0 +1,296 @@
+//! The changes that helps advise besides barriers: atomic operations, fences, scopes, and barriers that are moved.
+
+use super::Guilty;
+use super::barrier::moved_out;
+use super::expression::{identifiers, update};
+use super::text::Text;
+use crate::edit::{Change, Edit};
+use detect::finding::Action;
+use std::collections::BTreeSet;
+use toolchain::cuda_text::{Kind, StatementId};
+
+/// The statement that an access is in, and its file.
+fn statement(one: &Guilty, defines: &[String]) -> Option<(Text, StatementId)> {
+    let frame = one.frames.first().filter(|_| one.in_source)?;
+    let text = Text::of(&frame.file, defines);
+    let id = text.at(frame)?;
+    (text.tree().get(id).kind == Kind::Simple).then_some((text, id))
+}
+
+/// An update of one statement, made atomic.
+pub(super) fn atomic_update(one: &Guilty, defines: &[String]) -> Option<Edit> {
+    let (text, id) = statement(one, defines)?;
+    let span = text.tree().get(id).span.clone();
+    let written = text.written(&span).strip_suffix(';')?.trim().to_owned();
+    let new = atomic(&written)?;
+    Edit::new(vec![text.replace(span, format!("{new};"))])
+}
+
+/// The address of what an expression names: `&x` for `x`, `p` for `*p`.
+fn address(target: &str) -> String {
+    let pointer = target.strip_prefix('*').map(str::trim);
+    let plain = pointer.filter(|p| p.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    plain.map_or_else(|| format!("&{target}"), str::to_owned)
+}
+
+/// `atomicAdd(&x, y)` for `x += y`, `x++`, `x = x + y` and their like.
+fn atomic(statement: &str) -> Option<String> {
+    let plain = |target: &str| {
+        let target = target.trim();
+        let fits =
+            !target.is_empty() && !target.contains([',', '?', '=']) && !target.contains("++");
+        fits.then(|| target.to_owned())
+    };
+    for (step, by) in [("++", "1"), ("--", "-1")] {
+        let target = statement
+            .strip_suffix(step)
+            .or_else(|| statement.strip_prefix(step));
+        if let Some(target) = target {
+            return Some(format!("atomicAdd({}, {by})", address(&plain(target)?)));
+        }
+    }
+    let (target, operator, value) = update(statement)?;
+    // A declaration has a type in front.
+    let words = target.split('[').next().unwrap_or_default().trim();
+    if words.contains(char::is_whitespace) {
+        return None;
+    }
+    let target = plain(target)?;
+    let call = |name: &str, value: &str| Some(format!("{name}({}, {value})", address(&target)));
+    match operator {
+        "+=" => return call("atomicAdd", value),
+        "-=" => return call("atomicAdd", &format!("-({value})")),
+        "|=" => return call("atomicOr", value),
+        "&=" => return call("atomicAnd", value),
+        "^=" => return call("atomicXor", value),
+        "=" => {}
+        _ => return None,
+    }
+    if let Some(rest) = value.strip_prefix(&target)
+        && let Some(added) = rest.trim_start().strip_prefix('+')
+    {
+        return call("atomicAdd", added.trim());
+    }
+    for (name, function) in [("max", "atomicMax"), ("min", "atomicMin")] {
+        if let Some(inside) = value
+            .strip_prefix(name)
+            .and_then(|v| v.trim_start().strip_prefix('('))
+            && let Some(inside) = inside.strip_suffix(')')
+            && let Some(other) = inside.trim_start().strip_prefix(&target)
+            && let Some(other) = other.trim_start().strip_prefix(',')
+        {
+            return call(function, other.trim());
+        }
+    }
+    None
+}
+
+/// A plain store, made an atomic exchange.
+pub(super) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
+    let (text, id) = statement(one, defines)?;
+    let span = text.tree().get(id).span.clone();
+    let written = text.written(&span).strip_suffix(';')?.trim();
+    let (target, operator, value) = update(written)?;
+    let words = target.split('[').next().unwrap_or_default().trim();
+    if operator != "=" || words.contains(char::is_whitespace) || value.contains(" = ") {
+        return None;
+    }
+    let new = format!("atomicExch({}, {value});", address(target));
+    Edit::new(vec![text.replace(span, new)])
+}
+
+/// A read through `__ldg`, made a plain one.
+pub(super) fn without_ldg(one: &Guilty, defines: &[String]) -> Option<Edit> {
+    let (text, id) = statement(one, defines)?;
+    let span = text.tree().get(id).span.clone();
+    let code = text.tree().text(&span);
+    let mut all = code.match_indices("__ldg(");
+    let (at, name) = all.next().filter(|_| all.next().is_none())?;
+    let at = span.start + at;
+    Edit::new(vec![text.replace(at..at + name.len(), "*(".to_owned())])
+}
+
+/// A fence behind the statement of a line, in the function of an access and before it.
+pub(super) fn fence_behind(
+    one: &Guilty,
+    line: u32,
+    fence: &str,
+    defines: &[String],
+) -> Option<Edit> {
+    let frame = one.frames.iter().rev().find(|_| one.in_source)?;
+    let text = Text::of(&frame.file, defines);
+    let tree = text.tree();
+    let code = tree.code.lines().nth(line.checked_sub(1)? as usize)?;
+    let column = (code.len() - code.trim_start().len()) as u32;
+    let (poll, read) = (tree.at(tree.offset(line, column)?)?, text.at(frame)?);
+    let outwards: Vec<StatementId> = tree.around(poll).collect();
+    let common = tree.around(read).find(|id| outwards.contains(id))?;
+    let statement = tree.get(common);
+    let fence = format!("{fence};");
+    match statement.kind {
+        Kind::Block => {
+            let part = tree
+                .around(poll)
+                .find(|id| tree.get(*id).parent == Some(common))?;
+            Edit::new(vec![text.behind(part, &fence)])
+        }
+        // `if (flag) { … }`: into the branch.
+        Kind::If if common == poll => {
+            let then = *statement.parts.first()?;
+            let first = *tree
+                .get(then)
+                .parts
+                .first()
+                .filter(|_| tree.get(then).kind == Kind::Block)?;
+            let start = tree.get(first).span.start;
+            let indentation = text.indentation(start);
+            Edit::new(vec![text.insert(start, format!("{fence}\n{indentation}"))])
+        }
+        _ => None,
+    }
+}
+
+/// A word replaced at the statements of some accesses; in the whole file where it stands at none of them, as the scope of a type does.
+pub(super) fn renamed(all: &[&Guilty], from: &str, to: &str) -> Option<Edit> {
+    let mut changes: Vec<Change> = Vec::new();
+    let mut somewhere: BTreeSet<usize> = BTreeSet::new();
+    let file = all.first()?.frames.first()?.file.clone();
+    for one in all
+        .iter()
+        .filter(|g| g.in_source && g.frames[0].file.path == file.path)
+    {
+        let frame = &one.frames[0];
+        let text = Text::of(&file, &[]);
+        let range = file.range(frame.line, &(frame.columns.start..u32::MAX));
+        let (start, code) = (range.start, text.written(&range).to_owned());
+        somewhere.extend(code.match_indices(from).map(|(at, _)| start + at));
+    }
+    if somewhere.is_empty() {
+        let last = from.rsplit("::").next()?;
+        let whole = &file.text;
+        somewhere.extend(whole.match_indices(last).map(|(at, _)| at));
+        let to = to.rsplit("::").next()?;
+        let text = Text::of(&file, &[]);
+        changes.extend(
+            somewhere
+                .iter()
+                .map(|at| text.replace(*at..*at + last.len(), to.to_owned())),
+        );
+    } else {
+        let text = Text::of(&file, &[]);
+        changes.extend(
+            somewhere
+                .iter()
+                .map(|at| text.replace(*at..*at + from.len(), to.to_owned())),
+        );
+    }
+    Edit::new(changes)
+}
+
+/// Atomic operations whose function says the scope of the block in its name, at the lines of some accesses.
+pub(super) fn wider_lines(all: &[&Guilty], to: &str) -> Option<Edit> {
+    let narrow = format!("{to}_block");
+    let written = |one: &&&Guilty| {
+        let frame = &one.frames[0];
+        one.in_source
+            && frame
+                .file
+                .line(frame.line)
+                .unwrap_or_default()
+                .contains(&narrow)
+    };
+    all.iter()
+        .all(|one| written(&one))
+        .then(|| renamed(all, &narrow, to))?
+}
+
+/// Fences of the block at some lines, made fences of the device.
+pub(super) fn wider_fences(
+    one: &Guilty,
+    lines: &BTreeSet<u32>,
+    defines: &[String],
+) -> Option<Edit> {
+    let frame = one.frames.first().filter(|_| one.in_source)?;
+    let text = Text::of(&frame.file, defines);
+    let mut changes = Vec::new();
+    const NARROW: &str = "__threadfence_block";
+    for line in lines {
+        let start = text.tree().offset(*line, 0)?;
+        let code = text.tree().code[start..].lines().next()?;
+        let found = code.match_indices(NARROW).map(|(at, _)| start + at);
+        changes.extend(
+            found.map(|at| text.replace(at..at + NARROW.len(), "__threadfence".to_owned())),
+        );
+    }
+    Edit::new(changes)
+}
+
+/// A barrier that some threads do not reach, moved to where all do; two of both ways of a branch, made one behind it.
+pub(super) fn moved_barrier(
+    here: &Guilty,
+    there: &Guilty,
+    other: Action,
+    defines: &[String],
+) -> Option<Edit> {
+    let (text, id) = statement(here, defines)?;
+    let edit = moved_out(&text, id)?;
+    if other != Action::Wait {
+        return Some(edit);
+    }
+    let (theirs, second) = statement(there, defines)?;
+    let same = theirs.tree().around(second).any(|around| {
+        text.tree()
+            .around(id)
+            .skip(1)
+            .take(2)
+            .any(|a| a == around && text.tree().get(a).kind == Kind::If)
+    });
+    let removed = text.without_line(&theirs.tree().get(second).span);
+    let changes = edit.changes.into_iter().chain([removed]).collect();
+    (same && moved_out(&theirs, second).is_some()).then(|| Edit::new(changes))?
+}
+
+/// The line between two accesses, or in their function, that takes a mask from `__activemask()` and passes it to a barrier.
+pub(super) fn active_mask(a: &Guilty, b: &Guilty, defines: &[String]) -> Option<u32> {
+    let frame = a.frames.first().filter(|_| a.in_source && b.in_source)?;
+    let text = Text::of(&frame.file, defines);
+    let tree = text.tree();
+    let function = tree.function_of(text.at(frame)?);
+    let all = tree.below(function);
+    let statements = || {
+        all.iter()
+            .map(|id| tree.get(*id))
+            .filter(|s| s.kind == Kind::Simple)
+    };
+    let source = statements().find(|s| tree.text(&s.span).contains("__activemask"))?;
+    let (target, _, _) = update(tree.text(&source.span))?;
+    let name = identifiers(target).last()?;
+    let passed = statements().any(|s| {
+        let code = tree.text(&s.span);
+        code.contains("__syncwarp") && identifiers(code).any(|n| n == name)
+    });
+    passed.then(|| tree.line_of(source.span.start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::atomic;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("h[b[i]]++", Some("atomicAdd(&h[b[i]], 1)"))]
+    #[case("--n", Some("atomicAdd(&n, -1)"))]
+    #[case("a[0] += x * y", Some("atomicAdd(&a[0], x * y)"))]
+    #[case("a[0] -= x", Some("atomicAdd(&a[0], -(x))"))]
+    #[case("a[0] = a[0] + x", Some("atomicAdd(&a[0], x)"))]
+    #[case("a[0] = max(a[0], x[i])", Some("atomicMax(&a[0], x[i])"))]
+    #[case("f |= 1 << k", Some("atomicOr(&f, 1 << k)"))]
+    #[case("*sum += x", Some("atomicAdd(sum, x)"))]
+    #[case("*p++ += x", None)]
+    #[case("a[0] *= x", None)]
+    #[case("a[0] = x", None)]
+    #[case("int a = a + 1", None)]
+    fn updates_become_atomic(#[case] statement: &str, #[case] wanted: Option<&str>) {
+        assert_eq!(atomic(statement).as_deref(), wanted);
+    }
+}

@@ -1,0 +1,494 @@
+//! Whether advice works when followed: each finding's help names a change of the source where it can, the change is made, the source
+//! is compiled and checked again, and then the finding must be gone and nothing new there. The kernel must still compute the same: of the
+//! catalogue's cases the oracle decides; a file of `tests/alone` or `tests/homework` must, with all its changes, leave in memory what the
+//! right version beside it leaves.
+//!
+//! docs/advice keeps what came of each finding, one page a suite. A change that does not do what its help says fails the test.
+//! `INSTA_UPDATE=always` renews the pages.
+
+use catalog::case_result::{self, Settings};
+use catalog::load::{Catalog, Entry};
+use catalog::pinned::{Pin, SIMULATED};
+use check::mend::mend;
+use check::{Checked, Request, Source, Unwatched};
+use detect::rules::{Level, Rule};
+use report::proof::{self, Proof};
+use report::{Diagnostic, Verdict};
+use rstest::rstest;
+use session::buffer::{Elements, Number};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use toolchain::{CompileOptions, Nvcc, Optimisation};
+
+/// What came of one finding.
+struct Tried {
+    name: String,
+    rule: Rule,
+    lines: String,
+    help: String,
+    /// `None` where no change is named.
+    proof: Option<Proof>,
+    diff: String,
+}
+
+/// What came of one file or case.
+#[derive(Default)]
+struct Outcome {
+    name: String,
+    tried: Vec<Tried>,
+    /// What the mended kernel computes, where that is compared; or why nothing was tried.
+    remark: Option<String>,
+    wrong: bool,
+}
+
+fn open(all: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
+    all.iter().filter(|d| d.level > Level::Note)
+}
+
+/// Tries the changes of all findings of a source. `again` judges it changed.
+fn each(
+    name: &str,
+    found: &[Diagnostic],
+    again: &dyn Fn(&str, &str) -> Result<(Verdict, Vec<Diagnostic>), String>,
+) -> Vec<Tried> {
+    open(found)
+        .map(|one| {
+            let proof = one.edit.as_ref().map(|edit| {
+                let [file] = edit.files()[..] else {
+                    return Proof::NoVerdict("several files".to_owned());
+                };
+                match again(&file.path, &edit.applied(file)) {
+                    Ok((verdict, now)) => proof::judge(edit, one, found, &now, verdict),
+                    Err(why) => Proof::NoVerdict(why),
+                }
+            });
+            let lines: std::collections::BTreeSet<u32> =
+                one.key().1.into_iter().map(|(_, line)| line).collect();
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            Tried {
+                name: name.to_owned(),
+                rule: one.rule,
+                lines: lines.join(", "),
+                help: one.help.clone().unwrap_or_default(),
+                proof,
+                diff: one
+                    .edit
+                    .as_ref()
+                    .map(report::Edit::diff)
+                    .unwrap_or_default(),
+            }
+        })
+        .collect()
+}
+
+/// The launch that a file's header states.
+fn request(file: &Path, text: &str) -> Request {
+    let mut request = Request::new(Source::File(file.to_path_buf()));
+    let flags = text.lines().find_map(|line| line.strip_prefix("// flags:"));
+    let mut flags = flags.unwrap_or_default().split_whitespace();
+    while let Some(flag) = flags.next() {
+        if flag == "--cooperative" {
+            request.cooperative = true;
+            continue;
+        }
+        let value = flags.next().unwrap();
+        match flag {
+            "--grid" => request.launch.grid = Some(check::geometry::parse(value).unwrap()),
+            "--block" => request.launch.block = Some(check::geometry::parse(value).unwrap()),
+            "--shared" => request.launch.shared = Some(value.parse().unwrap()),
+            "--entry" => request.entry = Some(value.to_owned()),
+            "--max-steps" => request.budgets.steps = value.parse().unwrap(),
+            "--schedules" => {
+                request.schedules = check::Schedules::UpTo(value.parse().unwrap());
+            }
+            "--arg" => request
+                .arguments
+                .push(check::argument::parse(value).unwrap()),
+            other => panic!("no flag `{other}`"),
+        }
+    }
+    request.budgets.jobs = 1;
+    request
+}
+
+/// The right version of a wrong file: the one with the longest name that the wrong one's name begins with.
+fn right_version(path: &Path) -> Option<PathBuf> {
+    let stem = path.file_stem()?.to_str()?;
+    let mut all: Vec<PathBuf> = std::fs::read_dir(path.parent()?)
+        .ok()?
+        .map(|f| f.unwrap().path())
+        .filter(|f| f.extension().is_some_and(|e| e == "cu"))
+        .filter(|f| {
+            let name = f.file_stem().and_then(|n| n.to_str()).unwrap_or_default();
+            stem.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('_'))
+                && is_right(&std::fs::read_to_string(f).unwrap())
+        })
+        .collect();
+    all.sort_by_key(|f| f.as_os_str().len());
+    all.pop()
+}
+
+fn is_right(text: &str) -> bool {
+    text.starts_with("// right") || text.starts_with("// clean")
+}
+
+/// Whether two runs left the same in the buffers of their kernels, floating-point numbers up to rounding; `None` where they can't be
+/// compared.
+fn leave_the_same(one: &Checked, other: &Checked) -> Option<bool> {
+    let (a, b) = (&one.hypothesis.geometry, &other.hypothesis.geometry);
+    if (a.grid, a.block) != (b.grid, b.block) {
+        return None;
+    }
+    let (ours, theirs) = (one.memory.buffers(), other.memory.buffers());
+    if ours.is_empty() || ours.len() != theirs.len() {
+        return None;
+    }
+    let mut same = true;
+    for (a, b) in ours.iter().zip(theirs) {
+        if (a.bytes, a.element) != (b.bytes, b.element) {
+            return None;
+        }
+        let (x, _) = one.memory.read(a)?;
+        let (y, _) = other.memory.read(b)?;
+        let equal = match a.element.is_float() {
+            false => x == y,
+            true => {
+                let all = |bytes: &[u8]| Elements::from_bytes(a.element, bytes);
+                let (x, y) = (all(&x), all(&y));
+                (0..x.len()).all(|at| {
+                    let (Number::Float(p), Number::Float(q)) = (x.get(at), y.get(at)) else {
+                        return x.get(at) == y.get(at);
+                    };
+                    p == q
+                        || p.is_nan() && q.is_nan()
+                        || (p - q).abs() <= 1e-5 * p.abs().max(q.abs())
+                })
+            }
+        };
+        same &= equal;
+    }
+    Some(same)
+}
+
+/// A file of `tests/judged`, `tests/homework` or `tests/alone`.
+fn file(suite: &'static str, path: &Path) -> Outcome {
+    let text = std::fs::read_to_string(path).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let judged = |text: &str| -> Result<Checked, String> {
+        let copy = folder.path().join(name);
+        std::fs::write(&copy, text).map_err(|e| e.to_string())?;
+        let mut request = request(&copy, text);
+        if suite == "judged" {
+            request.compiler.std = Some("c++17".to_owned());
+            request.compiler.arch = Some("sm_90".to_owned());
+        }
+        check::check(&request, &Unwatched).map_err(|e| e.render(false))
+    };
+    let found = |text: &str| -> Result<(Verdict, Vec<Diagnostic>), String> {
+        let one = judged(text)?.check;
+        Ok((one.verdict, one.diagnostics))
+    };
+    let mut outcome = Outcome {
+        name: name.to_owned(),
+        ..Outcome::default()
+    };
+    let before = match found(&text) {
+        Ok((_, before)) => before,
+        Err(why) => {
+            let why = why.lines().next().unwrap_or_default().to_owned();
+            outcome.remark = Some(format!("not tried: {why}"));
+            return outcome;
+        }
+    };
+    outcome.tried = each(name, &before, &|_, text| found(text));
+    if outcome.tried.iter().any(|one| one.proof.is_some())
+        && let Some(right) = right_version(path)
+    {
+        let right = std::fs::read_to_string(&right).unwrap();
+        let mended = mend(Path::new(name), &text, before, |copy| {
+            found(&std::fs::read_to_string(copy).unwrap()).ok()
+        })
+        .unwrap();
+        let inherent = |one: &&Diagnostic| one.rule != Rule::NondeterministicResult;
+        let now = judged(&mended.text).unwrap();
+        let left = open(&now.check.diagnostics).filter(inherent).count();
+        let compared = judged(&right).ok().filter(|_| left == 0);
+        match compared.and_then(|right| leave_the_same(&now, &right)) {
+            Some(true) => outcome.remark = Some("computes what the right version does".to_owned()),
+            Some(false) => {
+                outcome.wrong = true;
+                println!(
+                    "WRONG: {suite} {name}: mended, it computes something else:\n{}",
+                    mended.text
+                );
+            }
+            None => {}
+        }
+    }
+    outcome
+}
+
+/// A case of the catalogue.
+fn case(catalog: &Catalog, entry: &Entry, nvcc: &Nvcc, root: &Path) -> Outcome {
+    let settings = Settings::default();
+    let settled = |mut all: Vec<Diagnostic>| {
+        report::settle_causes(&mut all);
+        all
+    };
+    let found = settled(case_result::run(catalog, entry, &settings).diagnostics);
+    let again = |path: &str, text: &str| {
+        let mut changed = catalog.clone();
+        changed
+            .tree
+            .files
+            .insert(path.to_owned(), text.to_owned().into());
+        let folder = root.join(entry.id.replace('/', "-"));
+        for (path, text) in changed
+            .tree
+            .files
+            .iter()
+            .filter(|(p, _)| p.starts_with("kernels/") && !p.ends_with(".ptx"))
+        {
+            let to = folder.join(path);
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::write(to, text.as_bytes()).unwrap();
+        }
+        let pin = Pin::new(&entry.case, SIMULATED);
+        let options = CompileOptions {
+            defines: pin.defines.clone(),
+            std: Some(catalog::pinned::STANDARD.to_owned()),
+            arch: Some(pin.target.to_owned()),
+            ..CompileOptions::default()
+        };
+        let ptx = nvcc
+            .compile(&folder.join(&pin.source), Optimisation::Optimised, &options)
+            .map_err(|e| e.to_string())?;
+        let shown = pin.file(&changed.tree, &ptx, &folder.to_string_lossy());
+        changed.tree.files.insert(pin.ptx.clone(), shown.into());
+        let entry = changed.find(&entry.id).unwrap();
+        let now = case_result::run(&changed, entry, &settings);
+        let left = settled(now.diagnostics.clone());
+        match open(&left).count() {
+            0 if now.verdict != Verdict::Missed => Err(format!("the oracle: {}", now.summary)),
+            _ => Ok((Verdict::Findings, left)),
+        }
+    };
+    Outcome {
+        name: entry.id.clone(),
+        tried: each(&entry.id, &found, &again),
+        ..Outcome::default()
+    }
+}
+
+/// A piece of work: what it gives.
+type Work<'w> = Box<dyn Fn() -> Outcome + Send + Sync + 'w>;
+
+fn all_of(works: &[Work<'_>]) -> Vec<Outcome> {
+    let found = Mutex::new(BTreeMap::new());
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    let Some(work) = works.get(at) else { break };
+                    let one = work();
+                    tell(&one);
+                    found.lock().unwrap().insert(at, one);
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap().into_values().collect()
+}
+
+/// Prints what did not hold, and where there is no change.
+fn tell(outcome: &Outcome) {
+    for one in &outcome.tried {
+        let Tried {
+            name, rule, help, ..
+        } = one;
+        match &one.proof {
+            Some(Proof::Holds) => {}
+            None => println!("no change: {name}: {rule}: {help}"),
+            Some(proof) => println!("WRONG: {name}: {rule}: {help}\n  {proof}\n{}", one.diff),
+        }
+    }
+}
+
+/// How many changes and mended files are wrong.
+fn wrong(all: &[Outcome]) -> usize {
+    let failed = |one: &&Tried| one.proof.as_ref().is_some_and(|p| *p != Proof::Holds);
+    all.iter()
+        .map(|one| one.tried.iter().filter(failed).count() + usize::from(one.wrong))
+        .sum()
+}
+
+/// Tries the findings of a suite's files or cases whose names are kept.
+fn try_all(suite: &'static str, keep: &dyn Fn(&str) -> bool) -> Option<Vec<Outcome>> {
+    let nvcc = testing::needs_nvcc()?;
+    let catalog = Catalog::embedded().unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let mut works: Vec<Work<'_>> = Vec::new();
+    if suite == "catalogue" {
+        let meant = |e: &&Entry| e.case.is_meant_buggy() && e.case.refusal().is_none();
+        for entry in catalog.cases.iter().filter(meant).filter(|e| keep(&e.id)) {
+            works.push(Box::new(|| case(&catalog, entry, &nvcc, root.path())));
+        }
+        return Some(all_of(&works));
+    }
+    let folder = match suite {
+        "judged" => "tests/judged/buggy".to_owned(),
+        other => format!("tests/{other}"),
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(testing::root().join(folder))
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .collect();
+    files.sort();
+    for path in files {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.extension().is_some_and(|e| e == "cu")
+            && keep(name)
+            && !is_right(&std::fs::read_to_string(&path).unwrap())
+        {
+            works.push(Box::new(move || file(suite, &path)));
+        }
+    }
+    Some(all_of(&works))
+}
+
+/// What a change puts in (`+`) and takes away (`-`).
+fn in_short(diff: &str) -> String {
+    let changed = diff.lines().filter(|line| {
+        (line.starts_with('+') && !line.starts_with("+++"))
+            || (line.starts_with('-') && !line.starts_with("---"))
+    });
+    let changed = changed.map(|line| {
+        let code = line[1..].split("//").next().unwrap_or_default().trim();
+        format!("`{} {code}`", &line[..1])
+    });
+    changed.collect::<Vec<_>>().join("<br>")
+}
+
+fn page(suite: &str, all: &[Outcome]) -> String {
+    let findings: usize = all.iter().map(|one| one.tried.len()).sum();
+    let holds = |one: &&Tried| one.proof == Some(Proof::Holds);
+    let proven: usize = all
+        .iter()
+        .map(|one| one.tried.iter().filter(holds).count())
+        .sum();
+    let mut out = format!(
+        "# Advice on {suite}\n\n<!-- generated by `INSTA_UPDATE=always cargo nextest run --test advice`: see ../advice.md -->\n\n{findings} errors and warnings; {proven} ({} %) come with a change that was tried and holds.\n\n| source | finding | lines | change | seen |\n|---|---|---|---|---|\n",
+        100 * proven / findings.max(1)
+    );
+    let cell = |text: &str| text.replace('|', "\\|");
+    for one in all {
+        for tried in &one.tried {
+            let (change, seen) = match &tried.proof {
+                None => ("none".to_owned(), format!("explained: {}", tried.help)),
+                Some(Proof::Holds) => {
+                    let same = one
+                        .remark
+                        .as_deref()
+                        .map(|r| format!("; with all changes it {r}"));
+                    let seen = "the finding is gone, nothing new".to_owned();
+                    (in_short(&tried.diff), seen + &same.unwrap_or_default())
+                }
+                Some(other) => (in_short(&tried.diff), format!("FAILS: {other}")),
+            };
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} |",
+                one.name,
+                tried.rule,
+                tried.lines,
+                cell(&change),
+                cell(&seen)
+            );
+        }
+        if let (true, Some(remark)) = (one.tried.is_empty(), &one.remark) {
+            let _ = writeln!(out, "| {} | | | | {} |", one.name, cell(remark));
+        }
+    }
+    let none: Vec<&str> = all
+        .iter()
+        .filter(|one| one.tried.is_empty() && one.remark.is_none())
+        .map(|one| one.name.as_str())
+        .collect();
+    if !none.is_empty() {
+        let _ = writeln!(
+            out,
+            "\nWithout an error or a warning, so without advice: {}.",
+            none.join(", ")
+        );
+    }
+    out
+}
+
+#[rstest]
+#[case::catalogue("catalogue")]
+#[case::judged("judged")]
+#[case::homework("homework")]
+#[case::alone("alone")]
+fn all_advice_works(#[case] suite: &'static str) {
+    let Some(all) = try_all(suite, &|_| true) else {
+        return;
+    };
+    let page = page(suite, &all);
+    assert_eq!(wrong(&all), 0, "advice that does not work");
+    let path = testing::root().join(format!("docs/advice/{suite}.md"));
+    if std::env::var("INSTA_UPDATE").is_ok_and(|v| v == "always") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap_or_default() == page,
+        "docs/advice/{suite}.md is stale: `INSTA_UPDATE=always cargo nextest run --test advice` renews it"
+    );
+}
+
+/// A producer's and a consumer's warps never meet at a `__syncthreads()` in the code of one of them.
+#[rstest]
+#[case("named_barrier_pipeline_no_empty.cu")]
+#[case("ring_waits_for_the_wrong_slot.cu")]
+#[case("bulk_stage_released_early.cu")]
+fn warps_of_different_roles_are_told_what_orders_them(#[case] name: &str) {
+    let Some(all) = try_all("judged", &|file| file == name) else {
+        return;
+    };
+    let races = all[0].tried.iter().filter(|t| t.rule == Rule::DataRace);
+    let helps: Vec<&str> = races.map(|race| race.help.as_str()).collect();
+    assert!(!helps.is_empty());
+    for help in helps {
+        assert!(help.contains("a named barrier of both roles"), "{help}");
+        assert!(help.contains("No `__syncthreads()` orders them"), "{help}");
+        assert!(!help.contains("nowhere and arrive nowhere"), "{help}");
+    }
+}
+
+/// A sample: what begins with a few letters.
+#[test]
+fn some_advice_works() {
+    let sample = [
+        ("judged", &["co", "named_barrier_p"][..]),
+        ("homework", &["re"]),
+        ("alone", &["s"]),
+        ("catalogue", &["transpose/", "reduce/atomic", "staging/no"]),
+    ];
+    let mut proven = 0;
+    for (suite, parts) in sample {
+        let Some(all) = try_all(suite, &|name| parts.iter().any(|p| name.starts_with(p))) else {
+            return;
+        };
+        assert_eq!(wrong(&all), 0, "advice that does not work");
+        let tried = all.iter().flat_map(|one| &one.tried);
+        proven += tried.filter(|one| one.proof == Some(Proof::Holds)).count();
+    }
+    assert!(proven >= 10, "{proven}");
+}
