@@ -48,6 +48,10 @@ Values of --arg:
   {1, 2.5, 7:i64}, 0x0100…     a struct, by fields or by bytes
   &NAME                        the buffer of another parameter, once more
   fn:NAME                      the address of a device function
+  tensor:TYPE[DIMS]:box=BOX    a tensor map, the innermost dimension last; TYPE: f16 bf16 tf32 too.
+                               Then swizzle=32B|64B|128B, step=STEPS, fill=nan, and FILL, or
+                               of=PARAMETER, whose buffer it is, for example
+                               tensor:f16[64,128]:box=64,64:swizzle=128B
 
 Known findings: a comment on the line, or on the line before, accepts one rule there and has to say why:
   total[0] = x; // racetrap: allow(same-value-write): all write the same

@@ -12,8 +12,11 @@
 //! p={1, 2.5, 7:i64}       a struct, field by field; a field may be a buffer
 //! p=0x0100000000002040    a struct, byte by byte
 //! ```
+//!
+//! Tensor maps are written as [`super::tensor`] says.
 
 use super::error::{Error, ErrorKind};
+use super::tensor::{self, TensorSpec};
 use report::suggest;
 use session::buffer::{ElementType, integer};
 use session::expression::Expression;
@@ -47,6 +50,8 @@ pub enum Value {
     Fields(Vec<Value>),
     /// A struct's bytes.
     Bytes(Vec<u8>),
+    /// A tensor in global memory; the parameter gets its tensor map.
+    Tensor(Box<TensorSpec>),
 }
 
 /// A buffer in global memory.
@@ -128,6 +133,16 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
             length: None,
             fill: Fill::File(path.into()),
         }));
+    }
+    if let Some(tensor) = text.strip_prefix("tensor:") {
+        let spec = tensor::parse(tensor, fill)?;
+        return match spec.contents {
+            tensor::Contents::Of(_) if depth > 0 => Err(problem(
+                "a tensor in a struct has a buffer of its own",
+                "leave `of=…` out",
+            )),
+            _ => Ok(Value::Tensor(Box::new(spec))),
+        };
     }
     if let Some(name) = text.strip_prefix("fn:").filter(|_| depth == 0) {
         return match name.trim() {
@@ -380,6 +395,7 @@ impl fmt::Display for Value {
             Value::Rows(count, row) => row.write(f, Some(*count)),
             Value::Same(name) => write!(f, "&{name}"),
             Value::Function(name) => write!(f, "fn:{name}"),
+            Value::Tensor(tensor) => tensor.fmt(f),
             Value::Fields(fields) => {
                 let parts: Vec<String> = fields.iter().map(Value::to_string).collect();
                 write!(f, "{{{}}}", parts.join(","))
@@ -432,6 +448,19 @@ mod tests {
     #[case("d=i32[9]:each: 2 * i + 1", "i32[9]:each:2 * i + 1")]
     #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
     #[case("op=fn:twice", "fn:twice")]
+    #[case(
+        "m=tensor:f16[64,128]:box=64,64:swizzle=128B",
+        "tensor:f16[64,128]:box=64,64:swizzle=128B:random"
+    )]
+    #[case(
+        "m=tensor:i32[4,8]:box=2,8:step=2,1:each:2 * i",
+        "tensor:i32[4,8]:box=2,8:step=2,1:each:2 * i"
+    )]
+    #[case(
+        "m=tensor:f32[64]:box=16:fill=nan:of=data",
+        "tensor:f32[64]:box=16:fill=nan:of=data"
+    )]
+    #[case("p={1,tensor:u8[64]:box=16:iota}", "{1,tensor:u8[64]:box=16:iota}")]
     #[case("out=& in", "&in")]
     #[case("p=0x000102030405060708090a0b", "0x000102030405060708090a0b")]
     fn values_are_read_and_written(#[case] argument: &str, #[case] written: &str) {
@@ -463,6 +492,16 @@ mod tests {
     #[case("p={1,2", "`}` is missing")]
     #[case("p=0x01020304050607080", "digits is odd")]
     #[case("n=1:i31", "is not an element type")]
+    #[case("m=tensor:f17[64]:box=8", "`f17` is not a type")]
+    #[case("m=tensor:f16[64]", "box is missing")]
+    #[case("m=tensor:f16[64,64]:box=8", "`box` has 1 numbers")]
+    #[case("m=tensor:f16[64]:box=8:swizzle=16B", "`16B` is not a swizzle")]
+    #[case("m=tensor:f16[64]:box=9", "a row of 18 bytes")]
+    #[case(
+        "m=tensor:f16[64,64]:box=8,64:swizzle=64B",
+        "longer than the swizzle's span"
+    )]
+    #[case("m=tensor:i32[64]:box=8:fill=nan", "no filling")]
     #[case("n=300:u8", "does not fit")]
     fn mistakes_are_named(#[case] argument: &str, #[case] message: &str) {
         let failure = parse(argument).unwrap_err();

@@ -39,6 +39,7 @@ mod run;
 mod search;
 mod seen;
 mod shape;
+pub mod tensor;
 mod two_builds;
 mod unseen;
 pub mod usage;

@@ -130,8 +130,10 @@ fn bytes(value: &Value, size: u64, seed: u64) -> Result<Vec<u8>, Problem> {
             }
             _ => Ok(Vec::new()),
         },
-        Value::Rows(..) | Value::Same(_) | Value::Function(_) => Err(Problem::Value(
-            "a variable is set to numbers: `7`, `1.5`, `{1, 2}`, `f32[16]:random`".into(),
-        )),
+        Value::Rows(..) | Value::Same(_) | Value::Function(_) | Value::Tensor(_) => {
+            Err(Problem::Value(
+                "a variable is set to numbers: `7`, `1.5`, `{1, 2}`, `f32[16]:random`".into(),
+            ))
+        }
     }
 }

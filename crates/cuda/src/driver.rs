@@ -10,11 +10,12 @@ mod module;
 mod pool;
 mod reserve;
 mod stream;
+mod tensor;
 mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
     array_copy::*, device::*, launch::*, memory::*, module::*, pool::*, reserve::*, stream::*,
-    texture::*,
+    tensor::*, texture::*,
 };

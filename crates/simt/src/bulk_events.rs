@@ -3,8 +3,8 @@
 use super::alu::Row64;
 use super::ids::*;
 use super::observer::*;
-use super::op::{AddressSpace, BulkOp};
-use super::operations::Run;
+use super::op::{AddressSpace, BulkOp, Reduction};
+use super::operations::{Run, destinations, sources};
 use super::program::Program;
 
 /// One lane's operation.
@@ -15,6 +15,13 @@ pub(crate) struct Bulk<'b> {
     pub lane: usize,
     pub site: Site,
     pub runs: &'b [Run],
+    pub reduce: Option<&'b Reduction>,
+}
+
+/// Adjacent bytes as an access has them.
+struct Place {
+    row: Row64,
+    bytes: u32,
 }
 
 /// A space as observers name it.
@@ -28,21 +35,9 @@ pub(crate) fn space_of(space: AddressSpace) -> Space {
 impl Bulk<'_> {
     /// It begins.
     pub fn begins(&self, observer: &mut impl Events, number: u64) {
-        let row = |at: u64| -> Row64 { [at; LANES] };
-        let from: Vec<Row64> = self.runs.iter().map(|run| row(run.from)).collect();
-        let to: Vec<Row64> = self.runs.iter().map(|run| row(run.to)).collect();
-        let reads = self
-            .runs
-            .iter()
-            .zip(&from)
-            .filter(|_| self.op.read.is_some());
-        let reads: Vec<Access<'_>> = reads
-            .map(|(run, row)| self.access(true, run.bytes, row))
-            .collect();
-        let writes = self.runs.iter().zip(&to);
-        let writes: Vec<Access<'_>> = writes
-            .map(|(run, row)| self.access(false, run.bytes, row))
-            .collect();
+        let (reads, writes) = (self.reads(), self.writes());
+        let reads: Vec<Access<'_>> = reads.iter().map(|p| self.access(true, p)).collect();
+        let writes: Vec<Access<'_>> = writes.iter().map(|p| self.access(false, p)).collect();
         observer.copy_begins(&AsyncCopy {
             number,
             reads: &reads,
@@ -54,27 +49,61 @@ impl Bulk<'_> {
 
     /// It has been performed: what it did to memory.
     pub fn performed(&self, observer: &mut impl Events) {
-        for run in self.runs {
-            if self.op.read.is_some() {
-                let row = [run.from; LANES];
-                (self.access(true, run.bytes, &row)).split(|piece| observer.access(piece));
-            }
-            let row = [run.to; LANES];
-            (self.access(false, run.bytes, &row)).split(|piece| observer.access(piece));
+        for (place, reads) in
+            (self.reads().iter().map(|p| (p, true))).chain(self.writes().iter().map(|p| (p, false)))
+        {
+            (self.access(reads, place)).split(|piece| observer.access(piece));
         }
     }
 
-    fn access<'r>(&self, reads: bool, bytes: u32, row: &'r Row64) -> Access<'r> {
-        let mask = 1 << self.lane;
-        let ops = &self.program.memory_ops;
-        let index = match (reads, self.op.read) {
+    fn reads(&self) -> Vec<Place> {
+        match self.op.read {
+            Some(_) => self.places(sources(self.runs), true),
+            None => Vec::new(),
+        }
+    }
+
+    fn writes(&self) -> Vec<Place> {
+        self.places(destinations(self.runs), false)
+    }
+
+    /// As accesses. A tensor's rows may begin and end anywhere, and what observers remember is larger than a byte: such an end counts whole.
+    fn places(&self, places: Vec<(u64, u32)>, reads: bool) -> Vec<Place> {
+        let tensor = self.op.tensor.is_some() && self.space(reads) == Space::Global;
+        let granule = match tensor {
+            true => u64::from(self.program.facts.global_granule.clamp(1, 4)),
+            false => 1,
+        };
+        let place = |(at, bytes): (u64, u32)| {
+            let from = at - at % granule;
+            let until = (at + u64::from(bytes)).next_multiple_of(granule);
+            Place {
+                row: [from; LANES],
+                bytes: (until - from) as u32,
+            }
+        };
+        places.into_iter().map(place).collect()
+    }
+
+    /// The part of the instruction that reads, or that writes.
+    fn part(&self, reads: bool) -> u32 {
+        match (reads, self.op.read) {
             (true, Some(read)) => read,
             _ => self.op.write,
-        };
-        let kind = match (reads, &self.op.reduce) {
+        }
+    }
+
+    fn space(&self, reads: bool) -> Space {
+        space_of(self.program.memory_ops[self.part(reads) as usize].space)
+    }
+
+    fn access<'r>(&self, reads: bool, place: &'r Place) -> Access<'r> {
+        let mask = 1 << self.lane;
+        let Place { row, bytes } = place;
+        let kind = match (reads, self.op.is_reduction()) {
             (true, _) => AccessKind::Read,
-            (false, None) => AccessKind::Write,
-            (false, Some(_)) => AccessKind::Reduction,
+            (false, false) => AccessKind::Write,
+            (false, true) => AccessKind::Reduction,
         };
         let (order, scope) = match kind {
             // "Each reduction operation … has .relaxed.gpu memory ordering semantics" ("cp.reduce.async.bulk"); `red.async`: `.relaxed.cluster`.
@@ -84,15 +113,15 @@ impl Bulk<'_> {
         // Words, or the largest elements that its ends are multiples of.
         let fits =
             |size: &u32| row[0].is_multiple_of((*size).into()) && bytes.is_multiple_of(*size);
-        let element = match &self.op.reduce {
-            Some((_, element)) if !reads => u32::from(*element),
+        let element = match self.reduce {
+            Some((_, element)) if kind == AccessKind::Reduction => u32::from(*element),
             _ => [4, 2].into_iter().find(fits).unwrap_or(1),
         };
         Access {
             site: self.site,
             who: self.who,
             mask,
-            space: space_of(ops[index as usize].space),
+            space: self.space(reads),
             address: row,
             neighbours: None,
             element,

@@ -23,6 +23,7 @@ mod poison;
 mod quantum;
 mod special;
 mod system;
+pub(crate) mod tensor;
 mod texture;
 mod transfer;
 mod warp;
@@ -365,7 +366,7 @@ impl<'a, O: Hooks> Core<'a, O> {
                         }
                         visible -= u32::from(visible != u32::MAX);
                         match i.op {
-                            Op::Bulk(index) => self.bulk(block, w, s, index, active, i.site),
+                            Op::Bulk(index) => self.bulk(block, w, s, index, active, i.site)?,
                             Op::CopiesArrive(index) => {
                                 self.copies_arrive(block, w, s, index, active, i.site);
                             }

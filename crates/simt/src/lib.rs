@@ -39,6 +39,7 @@ mod simd;
 pub mod snapshot;
 mod state;
 mod stop;
+pub mod tensor_map;
 pub mod texture;
 pub mod transfer;
 mod undefined;

@@ -34,6 +34,7 @@ pub mod scope;
 pub mod speculated;
 pub mod symbols;
 pub mod sync;
+pub(crate) mod tensor;
 pub mod texture;
 pub mod updates;
 mod video;

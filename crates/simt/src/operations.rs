@@ -11,7 +11,7 @@
 use super::alu::Row64;
 use super::async_copies::Rows;
 use super::ids::*;
-use super::op::BulkOp;
+use super::op::Reduction;
 use std::collections::VecDeque;
 
 /// Operations that a warp may have begun and not completed. A program that begins more has the oldest ones performed early, which is as legal.
@@ -52,11 +52,19 @@ pub enum Group {
     Bulk,
 }
 
+/// Where a run's bytes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// An offset in the space that is read.
+    At(u64),
+    /// Nowhere: these eight bytes again and again, in the place of what a tensor has not.
+    Fill(u64),
+}
+
 /// Adjacent bytes that an operation moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Their source: an offset in its space.
-    pub from: u64,
+    pub from: Source,
     /// Their destination.
     pub to: u64,
     pub bytes: u32,
@@ -67,11 +75,12 @@ pub(crate) struct Run {
 pub(crate) enum Work {
     /// `cp.async`
     Rows(Box<Rows>),
-    /// A lane's bulk copy, reduction or asynchronous store: an index into [`super::Program::bulk_ops`], what is moved, and where the source has
-    /// been read already, its bytes.
+    /// A lane's bulk or tensor copy, reduction or asynchronous store: an index into [`super::Program::bulk_ops`], what is moved, how it is combined
+    /// with what is there or converted on its way, and where the source has been read already, its bytes.
     Runs {
         op: u32,
         runs: Vec<Run>,
+        reduce: Option<Reduction>,
         read: Option<Vec<u8>>,
         /// Whether the destination has been written.
         written: bool,
@@ -311,9 +320,38 @@ pub(crate) fn total(runs: &[Run]) -> usize {
     runs.iter().map(|run| run.bytes as usize).sum()
 }
 
+/// What runs read, from where on and how many bytes: as few pieces as there can be, in the order of their addresses.
+pub(crate) fn sources(runs: &[Run]) -> Vec<(u64, u32)> {
+    let read = |run: &Run| match run.from {
+        Source::At(at) => Some((at, run.bytes)),
+        Source::Fill(_) => None,
+    };
+    joined(runs.iter().filter_map(read).collect())
+}
+
+/// What runs write.
+pub(crate) fn destinations(runs: &[Run]) -> Vec<(u64, u32)> {
+    joined(runs.iter().map(|run| (run.to, run.bytes)).collect())
+}
+
+fn joined(mut places: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
+    if places.len() < 2 {
+        return places;
+    }
+    places.sort_unstable();
+    let mut all: Vec<(u64, u32)> = Vec::new();
+    for (at, bytes) in places {
+        match all.last_mut() {
+            Some((first, known)) if *first + u64::from(*known) == at => *known += bytes,
+            _ => all.push((at, bytes)),
+        }
+    }
+    all
+}
+
 /// Combines what a destination holds with what a reduction brings, element after element: bytes of both, the same number.
-pub(crate) fn reduce(op: &BulkOp, to: &mut [u8], by: &[u8]) {
-    let Some((f, element)) = &op.reduce else {
+pub(crate) fn reduce(reduction: Option<&Reduction>, to: &mut [u8], by: &[u8]) {
+    let Some((f, element)) = reduction else {
         return to.copy_from_slice(by);
     };
     let number = |bytes: &[u8]| {

@@ -45,6 +45,7 @@ mod calls;
 mod memory;
 mod phases;
 mod special;
+mod tensor;
 mod warp;
 
 use crate::alu::Mask;
@@ -262,7 +263,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             Op::CommitGroup => self.close_group(Group::Copy, active),
             Op::WaitGroup(newest) => self.wait_for_copies(active, *newest),
             Op::Bulk(_) | Op::CopiesArrive(_) if !self.sees() => return Ok(Step::NotYet),
-            Op::Bulk(index) => self.bulk(*index, active, i.site),
+            Op::Bulk(index) => self.bulk(*index, active, i.site)?,
             Op::CopiesArrive(index) => self.copies_arrive(*index, active, i.site),
             Op::CommitBulk => self.close_group(Group::Bulk, active),
             Op::WaitBulk { newest, read } => self.wait_for_bulk(active, *newest, *read),

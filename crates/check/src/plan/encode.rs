@@ -7,8 +7,10 @@ use super::{Origin, Place, Plan, PlannedBuffer};
 use crate::argument::{BufferSpec, Fill, Value, number_bytes};
 use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter};
+use crate::tensor::{Contents, TensorSpec};
 use report::terminal::thousands;
 use session::buffer::ElementType;
+use simt::tensor_map;
 
 /// Bytes behind each row that belong to nobody.
 pub(super) const ROW_GAP: u64 = 64 << 10;
@@ -29,7 +31,7 @@ impl Plan {
         let mut block = vec![0; self.parameters.bytes() as usize];
         let all = self.parameters.0.iter().zip(&self.values);
         for (index, (parameter, planned)) in all.clone().enumerate() {
-            if matches!(planned.value, Value::Same(_)) {
+            if matches!(planned.value, Value::Same(_)) || tensor_of(&planned.value).is_some() {
                 continue;
             }
             if let Value::Function(name) = &planned.value {
@@ -80,6 +82,19 @@ impl Plan {
         }
         // The address that another parameter got.
         for (parameter, planned) in all {
+            if let Some((tensor, name)) = tensor_of(&planned.value) {
+                let other = self.parameters.0[self.parameters.find(name)?].offset as usize;
+                let address = block.get(other..).and_then(|b| b.first_chunk().copied());
+                let map = tensor.map(u64::from_le_bytes(address.unwrap_or_default()));
+                let map = map.map_err(|what| {
+                    let message = format!("`{}`: {what}", planned.value);
+                    Error::new(ErrorKind::Argument, message)
+                })?;
+                let offset = parameter.offset as usize;
+                if let Some(room) = block.get_mut(offset..offset + tensor_map::BYTES) {
+                    room.copy_from_slice(&map.to_bytes());
+                }
+            }
             if let Value::Same(name) = &planned.value {
                 let other = self.parameters.0[self.parameters.find(name)?].offset as usize;
                 let offset = parameter.offset as usize;
@@ -90,6 +105,17 @@ impl Plan {
             }
         }
         Ok(block)
+    }
+}
+
+/// A tensor in another parameter's buffer, and that parameter.
+fn tensor_of(value: &Value) -> Option<(&TensorSpec, &str)> {
+    match value {
+        Value::Tensor(tensor) => match &tensor.contents {
+            Contents::Of(name) => Some((tensor, name)),
+            Contents::Own(_) => None,
+        },
+        _ => None,
     }
 }
 
@@ -147,6 +173,24 @@ impl Encoder<'_, '_> {
             Value::Same(_) | Value::Function(_) => {
                 Err(fail("only a whole parameter can be an address".into()))
             }
+            Value::Tensor(tensor) => {
+                let Some((element, length, fill)) = tensor.buffer() else {
+                    return Err(fail("a tensor in a struct has a buffer of its own".into()));
+                };
+                let spec = BufferSpec {
+                    element,
+                    length: Some(length),
+                    fill: fill.clone(),
+                };
+                let address = self
+                    .buffer(&spec, self.name, GAP)
+                    .map_err(fail_with(value, self.name))?;
+                let map = tensor.map(address).map_err(|what| {
+                    let message = format!("`--arg {}={value}`: {what}", self.name);
+                    Error::new(ErrorKind::Argument, message)
+                })?;
+                Ok(map.to_bytes().to_vec())
+            }
             Value::Buffer(spec) => {
                 let address = self
                     .buffer(spec, self.name, GAP)
@@ -175,7 +219,8 @@ impl Encoder<'_, '_> {
             }
             Value::Fields(fields) => {
                 let mut out = Vec::new();
-                let is_buffer = |f: &Value| matches!(f, Value::Buffer(_) | Value::Rows(..));
+                let is_buffer =
+                    |f: &Value| matches!(f, Value::Buffer(_) | Value::Rows(..) | Value::Tensor(_));
                 let several = fields.iter().filter(|f| is_buffer(f)).count() > 1;
                 let mut number = 0;
                 for field in fields {

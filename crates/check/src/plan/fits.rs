@@ -4,7 +4,9 @@ use super::layout::fields_layout;
 use crate::argument::{BufferSpec, Fill, Value, number_bytes};
 use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter, Parameters};
+use crate::tensor::Contents;
 use session::buffer::ElementType;
+use simt::tensor_map;
 
 /// Whether a value can be passed to a parameter.
 pub(crate) fn accepts(value: &Value, parameters: &Parameters, index: usize) -> bool {
@@ -43,6 +45,25 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
             match other != index && wide(parameter) && wide(&parameters.0[other]) {
                 true => Ok(()),
                 false => wrong("only another parameter's buffer can be passed again".into()),
+            }
+        }
+        (Value::Tensor(tensor), _) => {
+            let whole = parameter.bytes as usize == tensor_map::BYTES && parameter.by_value;
+            if !whole {
+                return wrong(format!(
+                    "a tensor map has {} bytes, but the parameter is `{}` of {}",
+                    tensor_map::BYTES,
+                    parameter.ty,
+                    parameter.bytes
+                ));
+            }
+            let Contents::Of(name) = &tensor.contents else {
+                return Ok(());
+            };
+            let other = &parameters.0[parameters.find(name)?];
+            match other.bytes == 8 && !other.by_value {
+                true => Ok(()),
+                false => wrong(format!("`{name}` is not a buffer")),
             }
         }
         // What a pointer to pointers leads to are addresses.

@@ -2,6 +2,7 @@
 
 use crate::argument::{Value, number_bytes};
 use session::buffer::ElementType;
+use simt::tensor_map;
 
 /// Size and alignment of a struct's field where it has no suffix: 4 bytes for numbers, 8 for buffers.
 pub(super) fn field_type(field: &Value) -> Option<ElementType> {
@@ -15,7 +16,7 @@ pub(super) fn field_type(field: &Value) -> Option<ElementType> {
         Value::Buffer(_) | Value::Rows(..) | Value::Same(_) | Value::Function(_) => {
             Some(ElementType::U64)
         }
-        Value::Fields(_) | Value::Bytes(_) => None,
+        Value::Fields(_) | Value::Bytes(_) | Value::Tensor(_) => None,
     }
 }
 
@@ -23,6 +24,7 @@ pub(super) fn alignment(field: &Value) -> usize {
     match (field, field_type(field)) {
         (_, Some(ty)) => ty.bytes(),
         (Value::Fields(fields), _) => fields.iter().map(alignment).max().unwrap_or(1),
+        (Value::Tensor(_), _) => tensor_map::ALIGNMENT as usize,
         _ => 1,
     }
 }
@@ -40,6 +42,7 @@ pub(super) fn fields_layout(fields: &[Value]) -> Result<usize, String> {
             (_, Some(ty)) => ty.bytes(),
             (Value::Fields(inner), _) => fields_layout(inner)?,
             (Value::Bytes(bytes), _) => bytes.len(),
+            (Value::Tensor(_), _) => tensor_map::BYTES,
             _ => 0,
         };
     }

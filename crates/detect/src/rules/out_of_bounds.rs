@@ -25,7 +25,9 @@
 //! dropped and a load returns zero.
 //!
 //! Reported too: an access to a texture or a surface that does not exist, or through a reference that nothing is bound to, and
-//! one that lies outside of a surface. Such a fetch returns zeros.
+//! one that lies outside of a surface. Such a fetch returns zeros. Of a tensor copy, elements that the tensor does not have are no error: a load fills
+//! them in, a store leaves them out. But a store or reduction that begins at a negative coordinate is reported: an H100 takes it for an illegal
+//! instruction.
 //!
 //! ## Limitations
 //!

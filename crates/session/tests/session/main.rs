@@ -16,4 +16,5 @@ mod litmus;
 mod promises;
 mod reversal;
 mod stops;
+mod tensor;
 mod weak_memory;

@@ -13,6 +13,7 @@ use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
 use crate::state::*;
+use crate::stop::Stop;
 
 /// What bulk copies move, and where it lies, in multiples of so many bytes.
 const UNIT: u64 = 16;
@@ -28,7 +29,7 @@ impl<O: Hooks> Core<'_, O> {
         index: u32,
         active: Mask,
         site: Site,
-    ) {
+    ) -> Result<(), Box<Stop>> {
         let program = self.program;
         let op = &program.bulk_ops[index as usize];
         let write = &program.memory_ops[op.write as usize];
@@ -49,23 +50,46 @@ impl<O: Hooks> Core<'_, O> {
             (self.address, update)
         });
         for l in lanes_of(active) {
-            let (bytes, read) = match from {
-                Some(_) => (row(&block.warps[w].w, self.const_w, op.size)[l], None),
-                None => {
-                    let values = self.registers(&block.warps[w], write, l);
-                    (values.len() as u32, Some(values))
+            let (bytes, runs, reduce, read) = match (&op.tensor, from) {
+                (Some(tensor), from) => {
+                    let shared = match (write.space, from) {
+                        (AddressSpace::Global, Some(from)) => from[l],
+                        _ => to[l],
+                    };
+                    let copied = self.copied(block, (w, s, l), op, tensor, shared, site)?;
+                    let bytes = copied.map.copied_bytes();
+                    let who = block.who(w);
+                    let mut runs = Vec::new();
+                    if self.may_hold(block, who, l, &copied, site) {
+                        runs = copied.runs(copied.map.pieces(&copied.start));
+                        if !self.may_reach(block, who, l, &copied, &runs, site) {
+                            runs.clear();
+                        }
+                    }
+                    (bytes, runs, copied.reduce, None)
+                }
+                (None, from) => {
+                    let (bytes, read) = match from {
+                        Some(_) => (row(&block.warps[w].w, self.const_w, op.size)[l], None),
+                        None => {
+                            let values = self.registers(&block.warps[w], write, l);
+                            (values.len() as u32, Some(values))
+                        }
+                    };
+                    let run = Run {
+                        from: Source::At(from.map_or(0, |from| from[l])),
+                        to: to[l],
+                        bytes,
+                    };
+                    let good = bytes != 0 && self.may_move(block, w, l, op, &run, site);
+                    let runs = if good { vec![run] } else { Vec::new() };
+                    (bytes.into(), runs, op.reduce, read)
                 }
             };
-            let run = Run {
-                from: from.map_or(0, |from| from[l]),
-                to: to[l],
-                bytes,
-            };
-            let good = bytes != 0 && self.may_move(block, w, l, op, &run, site);
-            let runs = if good { vec![run] } else { Vec::new() };
             let work = Work::Runs {
                 op: index,
                 runs,
+                reduce,
                 read,
                 written: false,
             };
@@ -73,7 +97,7 @@ impl<O: Hooks> Core<'_, O> {
                 (Some(update), Some((objects, _))) => Completion::Phase {
                     objects: *objects,
                     update,
-                    by: bytes.into(),
+                    by: bytes,
                     copies: false,
                 },
                 _ => {
@@ -83,6 +107,7 @@ impl<O: Hooks> Core<'_, O> {
             };
             self.begin(block, w, Operation::new(site, 1 << l, work, completes));
         }
+        Ok(())
     }
 
     /// `cp.async.mbarrier.arrive`
@@ -116,9 +141,8 @@ impl<O: Hooks> Core<'_, O> {
         let operations = block.warps[w].operations.get_or_insert_default();
         let number = operations.next();
         if O::WATCHES
-            && let Work::Runs { op, runs, .. } = &operation.work
+            && let Some(bulk) = self.bulk_of(block, w, &operation)
         {
-            let bulk = self.bulk_of(block, w, *op, runs, &operation);
             bulk.begins(&mut self.observer, number);
         }
         let mut now = self.moment.is_now(block.id, w, number);
@@ -224,9 +248,8 @@ impl<O: Hooks> Core<'_, O> {
                 }
                 self.move_runs(block, w, &mut operation);
                 if O::WATCHES
-                    && let Work::Runs { op, runs, .. } = &operation.work
+                    && let Some(bulk) = self.bulk_of(block, w, &operation)
                 {
-                    let bulk = self.bulk_of(block, w, *op, runs, &operation);
                     bulk.performed(&mut self.observer);
                 }
             }
@@ -278,6 +301,7 @@ impl<O: Hooks> Core<'_, O> {
         let Work::Runs {
             op,
             runs,
+            reduce,
             read,
             written,
         } = &mut operation.work
@@ -304,18 +328,20 @@ impl<O: Hooks> Core<'_, O> {
             let bytes = &bytes[from..from + run.bytes as usize];
             from += run.bytes as usize;
             match space {
-                Space::Shared => put(&block.shared, bulk, run, bytes),
+                Space::Shared => put(&block.shared, reduce.as_ref(), run, bytes),
                 _ => {
                     if let Some(range) = self.find_range(run.to, run.bytes.into()) {
                         self.keep(&range);
                     }
-                    put(&self.device.arena, bulk, run, bytes);
+                    put(&self.device.arena, reduce.as_ref(), run, bytes);
                 }
             }
-            if let Some(history) = &mut self.history {
+        }
+        if let Some(history) = &mut self.history {
+            for (to, bytes) in destinations(runs) {
                 history.tick();
                 let place = (space == Space::Shared).then_some(block.id);
-                history.wide_access(place, run.to, run.bytes);
+                history.wide_access(place, to, bytes);
             }
         }
         *read = Some(bytes);
@@ -332,7 +358,8 @@ impl<O: Hooks> Core<'_, O> {
         runs: &[Run],
         site: Site,
     ) {
-        for (at, size) in runs.iter().flat_map(|run| pieces(run.from, run.bytes)) {
+        let read = sources(runs).into_iter();
+        for (at, size) in read.flat_map(|(at, bytes)| pieces(at, bytes)) {
             let written = match space {
                 Space::Shared => block.shared.is_valid(at, size, l),
                 _ => self.device.arena.is_valid(at, size, l),
@@ -357,7 +384,10 @@ impl<O: Hooks> Core<'_, O> {
     ) -> bool {
         let ops = &self.program.memory_ops;
         let to = (&ops[op.write as usize], run.to, true);
-        let from = op.read.map(|read| (&ops[read as usize], run.from, false));
+        let from = match (op.read, run.from) {
+            (Some(read), Source::At(at)) => Some((&ops[read as usize], at, false)),
+            _ => None,
+        };
         let mut good = true;
         for (part, at, write) in from.into_iter().chain([to]) {
             let space = space_of(part.space);
@@ -429,25 +459,27 @@ impl<O: Hooks> Core<'_, O> {
         slots.iter().flat_map(bytes).collect()
     }
 
-    fn bulk_of<'b>(
-        &self,
-        block: &Block,
-        w: usize,
-        op: u32,
-        runs: &'b [Run],
-        operation: &Operation,
-    ) -> Bulk<'b>
+    /// What observers are told of an operation that moves something.
+    fn bulk_of<'b>(&self, block: &Block, w: usize, operation: &'b Operation) -> Option<Bulk<'b>>
     where
         Self: 'b,
     {
-        Bulk {
-            program: self.program,
-            op: &self.program.bulk_ops[op as usize],
+        let program = self.program;
+        let Work::Runs {
+            op, runs, reduce, ..
+        } = &operation.work
+        else {
+            return None;
+        };
+        Some(Bulk {
+            program,
+            op: &program.bulk_ops[*op as usize],
             who: block.who(w),
             lane: operation.mask.trailing_zeros() as usize,
             site: operation.site,
             runs,
-        }
+            reduce: reduce.as_ref(),
+        })
     }
 }
 
@@ -469,31 +501,38 @@ fn source_space(program: &crate::Program, op: u32) -> Space {
 /// The bytes of runs' sources, one after the other.
 fn bytes_of<S: Words>(memory: &S, runs: &[Run]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(total(runs));
-    for (at, size) in runs.iter().flat_map(|run| pieces(run.from, run.bytes)) {
-        let mut left = size;
-        while left > 0 {
-            let part = left.min(8);
-            let number = memory.read(at + u64::from(size - left), part, 0);
-            bytes.extend_from_slice(&number.to_le_bytes()[..part as usize]);
-            left -= part;
+    for run in runs {
+        match run.from {
+            Source::At(from) => read(memory, from, run.bytes, &mut bytes),
+            Source::Fill(pattern) => {
+                let pattern = pattern.to_le_bytes().into_iter().cycle();
+                bytes.extend(pattern.take(run.bytes as usize));
+            }
         }
     }
     bytes
 }
 
+fn read<S: Words>(memory: &S, from: u64, bytes: u32, to: &mut Vec<u8>) {
+    for (at, size) in pieces(from, bytes) {
+        let mut left = size;
+        while left > 0 {
+            let part = left.min(8);
+            let number = memory.read(at + u64::from(size - left), part, 0);
+            to.extend_from_slice(&number.to_le_bytes()[..part as usize]);
+            left -= part;
+        }
+    }
+}
+
 /// Writes a run's bytes, or reduces with them.
-fn put<S: Words>(memory: &S, op: &BulkOp, run: &Run, bytes: &[u8]) {
-    let mut new = match op.reduce {
-        Some(_) => bytes_of(
-            memory,
-            &[Run {
-                from: run.to,
-                ..*run
-            }],
-        ),
-        None => vec![0; bytes.len()],
-    };
-    reduce(op, &mut new, bytes);
+fn put<S: Words>(memory: &S, reduction: Option<&Reduction>, run: &Run, bytes: &[u8]) {
+    let mut new = Vec::with_capacity(bytes.len());
+    match reduction {
+        Some(_) => read(memory, run.to, run.bytes, &mut new),
+        None => new.resize(bytes.len(), 0),
+    }
+    reduce(reduction, &mut new, bytes);
     for (at, size) in pieces(run.to, run.bytes) {
         let from = (at - run.to) as usize;
         for part in (0..size as usize).step_by(8) {

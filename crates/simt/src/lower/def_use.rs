@@ -232,6 +232,12 @@ impl Visitor<'_> {
         }
         self.base(program.memory_ops[b.write as usize].base);
         self.reads(W, b.size, Use::Escape);
+        if let Some(tensor) = &b.tensor {
+            self.base(tensor.map);
+            for slot in tensor.coordinates.iter().chain(&tensor.offsets) {
+                self.reads(W, *slot, Use::Address);
+            }
+        }
         if let Some(update) = b.completes {
             self.base(program.atomic_ops[update as usize].base);
         }

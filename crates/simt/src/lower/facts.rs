@@ -172,10 +172,19 @@ fn accesses(program: &Program, facts: &mut Facts) {
         );
     }
     for b in &program.bulk_ops {
-        if let Some((_, element)) = &b.reduce {
+        if b.is_reduction() {
             let write = &program.memory_ops[b.write as usize];
-            see(write.space, *element, true, false);
+            let element = b.reduce.as_ref().map_or(2, |(_, element)| *element);
+            see(write.space, element, true, false);
         }
+    }
+    // Tensors that are written have elements of two bytes or more, but for copies of bytes that begin at odd ones (see `bulk_events`).
+    let written = |b: &BulkOp| {
+        let write = &program.memory_ops[b.write as usize];
+        b.tensor.is_some() && write.space == AddressSpace::Global
+    };
+    if program.bulk_ops.iter().any(written) {
+        facts.global_granule = facts.global_granule.min(2);
     }
     // A texel may be as small as a byte.
     if !program.image_ops.is_empty() {
@@ -186,7 +195,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
     facts.async_copies = !program.copy_ops.is_empty() || !program.bulk_ops.is_empty();
     facts.async_proxy = !program.bulk_ops.is_empty();
     // The order of reductions shows, and theirs are not atomic towards other cores here.
-    facts.blocks_commute &= program.bulk_ops.iter().all(|b| b.reduce.is_none());
+    facts.blocks_commute &= program.bulk_ops.iter().all(|b| !b.is_reduction());
     facts.launches_dependents = program.code.iter().any(|i| {
         let instruction = &program.site(i.site).instruction;
         instruction.synchronisation == Some(Synchronisation::LaunchDependents)

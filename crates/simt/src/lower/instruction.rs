@@ -60,6 +60,7 @@ impl<'m> Lowering<'m> {
             (Opcode::Tex | Opcode::Tld4 | Opcode::Suld | Opcode::Sust, _) => self.image(i, t),
             (Opcode::Txq, _) => self.query(i, t),
             (Opcode::Fence | Opcode::Membar, Some(whom)) => self.fence(t, *whom),
+            (Opcode::TensormapCpFenceproxy, _) => self.copy_map(i, t),
             (
                 _,
                 Some(Synchronisation::BlockBarrier {
@@ -102,6 +103,10 @@ impl<'m> Lowering<'m> {
             ) => self.matrix(i, t),
             (Opcode::CpAsync, _) => self.async_copy(i, t),
             (Opcode::CpAsyncBulk | Opcode::CpReduceAsyncBulk, _) => self.bulk_copy(i, t),
+            (Opcode::CpAsyncBulkTensor | Opcode::CpReduceAsyncBulkTensor, _) => {
+                self.tensor_copy(i, t)
+            }
+            (Opcode::TensormapReplace, _) => self.replace_field(i, t),
             (Opcode::StAsync | Opcode::RedAsync, _) => self.async_store(i, t),
             (Opcode::CpAsyncBulkPrefetch | Opcode::CpAsyncBulkPrefetchTensor, _) => {
                 self.single(Op::Nop)

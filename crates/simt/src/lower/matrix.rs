@@ -46,13 +46,13 @@ impl Lowering<'_> {
     }
 
     /// The lanes of the warp meet.
-    fn together(&mut self) -> Decoded<()> {
+    pub(super) fn together(&mut self) -> Decoded<()> {
         let all = self.constants.w(u32::MAX);
         let kind = WarpKind::Together(self.site.0);
         self.push_warp(kind, [Slot::NONE; 5], all)
     }
 
-    fn push_matrix(&mut self, op: MatrixOp) {
+    pub(super) fn push_matrix(&mut self, op: MatrixOp) {
         self.program.matrix_ops.push(op);
         let index = self.program.matrix_ops.len() as u32 - 1;
         self.emit(Op::Matrix(index));

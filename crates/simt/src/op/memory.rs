@@ -3,6 +3,7 @@
 use super::{RegisterClass, Slot};
 use crate::observer::{AccessKind, Order, Scope, Update};
 use crate::texture::Geometry;
+use ptx::semantics::AtomicOperation;
 
 /// The space of a memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,7 +148,7 @@ impl CopyOp {
     }
 }
 
-/// What a bulk operation moves (PTX ISA, "cp.async.bulk", "cp.reduce.async.bulk", "st.async", "red.async").
+/// What a bulk operation moves (PTX ISA, "cp.async.bulk", "cp.reduce.async.bulk", "cp.async.bulk.tensor", "st.async", "red.async").
 #[derive(Clone, Debug)]
 pub struct BulkOp {
     /// How it reads: an index into [`crate::Program::memory_ops`]. None where it stores registers, which are those of `write`.
@@ -158,10 +159,39 @@ pub struct BulkOp {
     pub size: Slot,
     /// Where it completes a phase: what it does to the mbarrier, an index into [`crate::Program::atomic_ops`]. Otherwise it is waited for in a group.
     pub completes: Option<u32>,
-    /// A reduction, and the bytes of its elements.
-    pub reduce: Option<(AtomFn, u8)>,
+    /// A reduction of elements whose type the instruction says.
+    pub reduce: Option<Reduction>,
     /// Which updates it commutes with.
     pub update: Update,
+    /// Of a tensor copy, where the tensor is.
+    pub tensor: Option<Box<TensorOp>>,
+}
+
+/// How a bulk operation combines what it brings with what is there, and the bytes of an element.
+pub type Reduction = (AtomFn, u8);
+
+/// The tensor of a tensor copy (PTX ISA, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor").
+#[derive(Clone, Debug)]
+pub struct TensorOp {
+    /// Where its tensor map lies: a generic address.
+    pub map: Base,
+    /// Added to it.
+    pub offset: i64,
+    /// Whether pixels are moved (`.im2col`), or a box.
+    pub im2col: bool,
+    /// Rows with the coordinates, the innermost first.
+    pub coordinates: Vec<Slot>,
+    /// Rows with what is added to the pixels' coordinates.
+    pub offsets: Vec<Slot>,
+    /// A reduction of elements whose type the tensor map says.
+    pub reduces: Option<AtomicOperation>,
+}
+
+impl BulkOp {
+    /// Whether it combines what it brings with what is there.
+    pub fn is_reduction(&self) -> bool {
+        self.reduce.is_some() || self.tensor.as_ref().is_some_and(|t| t.reduces.is_some())
+    }
 }
 
 /// What an instruction does with an image.

@@ -13,10 +13,11 @@ use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
 use crate::state::lanes_of;
+use crate::stop::Stop;
 
 impl<O: Hooks> Turn<'_, '_, O> {
     /// "cp.async.bulk", "cp.reduce.async.bulk", "st.async", "red.async": each active lane begins one.
-    pub(super) fn bulk(&mut self, index: u32, active: Mask, site: Site) {
+    pub(super) fn bulk(&mut self, index: u32, active: Mask, site: Site) -> Result<(), Box<Stop>> {
         let program = self.core.program;
         let op = &program.bulk_ops[index as usize];
         let write = &program.memory_ops[op.write as usize];
@@ -28,25 +29,40 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 }
                 _ => self.addresses(part.base, part.offset)[l],
             };
-            let (bytes, given) = match read {
-                Some(_) => (self.w(op.size, l), None),
-                None => {
-                    let size = usize::from(write.element) * usize::from(write.count);
-                    (size as u32, Some(self.given(write, l)[..size].to_vec()))
+            let (bytes, runs, reduce, given) = match (&op.tensor, read) {
+                (Some(tensor), read) => {
+                    let shared = match (write.space, read) {
+                        (AddressSpace::Global, Some(read)) => side(read),
+                        _ => side(write),
+                    };
+                    let copied = self.copied(l, op, tensor, shared, site)?;
+                    let runs = self.tensor_runs(l, &copied, site);
+                    (copied.map.copied_bytes(), runs, copied.reduce, None)
+                }
+                (None, read) => {
+                    let (bytes, given) = match read {
+                        Some(_) => (self.w(op.size, l), None),
+                        None => {
+                            let size = usize::from(write.element) * usize::from(write.count);
+                            (size as u32, Some(self.given(write, l)[..size].to_vec()))
+                        }
+                    };
+                    let run = Run {
+                        from: Source::At(read.map_or(0, side)),
+                        to: side(write),
+                        bytes,
+                    };
+                    let mut runs = Vec::new();
+                    if bytes != 0 && self.may_move(l, op, &run, site) {
+                        runs.push(run);
+                    }
+                    (bytes.into(), runs, op.reduce, given)
                 }
             };
-            let run = Run {
-                from: read.map_or(0, side),
-                to: side(write),
-                bytes,
-            };
-            let mut runs = Vec::new();
-            if bytes != 0 && self.may_move(l, op, &run, site) {
-                runs.push(run);
-            }
             let work = Work::Runs {
                 op: index,
                 runs,
+                reduce,
                 read: given,
                 written: false,
             };
@@ -56,7 +72,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     Completion::Phase {
                         objects: self.addresses(object.base, object.offset),
                         update,
-                        by: bytes.into(),
+                        by: bytes,
                         copies: false,
                     }
                 }
@@ -67,6 +83,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             };
             self.begin(Operation::new(site, 1 << l, work, completes));
         }
+        Ok(())
     }
 
     /// "cp.async.mbarrier.arrive"
@@ -117,9 +134,8 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let w = self.w;
         let number = (self.warp_mut().operations.get_or_insert_default()).next();
         if O::WATCHES
-            && let Work::Runs { op, runs, .. } = &operation.work
+            && let Some(bulk) = self.bulk_of(&operation)
         {
-            let bulk = self.bulk_of(*op, runs, &operation);
             bulk.begins(&mut self.core.observer, number);
         }
         let mut now = self.core.moment.is_now(self.block.id, w, number);
@@ -179,8 +195,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 }
             }
             self.move_runs(&mut operation);
-            if let (true, Work::Runs { op, runs, .. }) = (O::WATCHES, &operation.work) {
-                let bulk = self.bulk_of(*op, runs, &operation);
+            if let (true, Some(bulk)) = (O::WATCHES, self.bulk_of(&operation)) {
                 bulk.performed(&mut self.core.observer);
             }
         }
@@ -225,10 +240,14 @@ impl<O: Hooks> Turn<'_, '_, O> {
             && read.is_none()
         {
             let space = self.source_space(*op);
+            let byte = |run: &Run, k: u64| match run.from {
+                Source::At(from) => self.byte(space, 0, from + k),
+                Source::Fill(pattern) => (pattern >> (8 * (k % 8))) as u8,
+            };
             let all = runs
                 .iter()
-                .flat_map(|run| (0..u64::from(run.bytes)).map(|k| run.from + k));
-            *read = Some(all.map(|at| self.byte(space, 0, at)).collect());
+                .flat_map(|run| (0..u64::from(run.bytes)).map(move |k| byte(run, k)));
+            *read = Some(all.collect());
         }
     }
 
@@ -245,7 +264,8 @@ impl<O: Hooks> Turn<'_, '_, O> {
             && self.core.program.bulk_ops[*op as usize].read.is_some()
         {
             let space = self.source_space(*op);
-            for (at, size) in runs.iter().flat_map(|run| pieces(run.from, run.bytes)) {
+            let read = sources(runs).into_iter();
+            for (at, size) in read.flat_map(|(at, bytes)| pieces(at, bytes)) {
                 self.report_unwritten(space, mask, &[at; LANES], size, Some(size.min(4)), site);
             }
         }
@@ -253,6 +273,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let Work::Runs {
             op,
             runs,
+            reduce,
             read: Some(bytes),
             written: written @ false,
         } = &mut operation.work
@@ -263,31 +284,30 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let bulk = &self.core.program.bulk_ops[*op as usize];
         let space = space_of(self.core.program.memory_ops[bulk.write as usize].space);
         let mut bytes = bytes.iter();
-        for run in runs {
+        for run in &*runs {
             if let (Space::Global, Some(range)) =
                 (space, self.core.find_range(run.to, run.bytes.into()))
             {
                 self.core.keep(&range);
             }
-            let element = bulk
-                .reduce
-                .as_ref()
-                .map_or(1, |(_, element)| u64::from(*element));
+            let element = reduce.map_or(1, |(_, element)| u64::from(element));
             for k in (0..u64::from(run.bytes)).step_by(element as usize) {
                 let at = run.to + k;
                 let by = (0..element).fold(0, |number, k| {
                     number | u64::from(bytes.next().copied().unwrap_or(0)) << (8 * k)
                 });
-                let new = match &bulk.reduce {
+                let new = match reduce {
                     Some((f, _)) => f.apply(self.number(space, 0, at, element as u32), by),
                     None => by,
                 };
                 self.put_number(space, 0, at, element as u32, new);
             }
-            if let Some(history) = &mut self.core.history {
+        }
+        if let Some(history) = &mut self.core.history {
+            for (to, bytes) in destinations(runs) {
                 history.tick();
                 let place = (space == Space::Shared).then_some(self.block.id);
-                history.wide_access(place, run.to, run.bytes);
+                history.wide_access(place, to, bytes);
             }
         }
         self.core.moved();
@@ -297,7 +317,10 @@ impl<O: Hooks> Turn<'_, '_, O> {
     fn may_move(&mut self, l: usize, op: &BulkOp, run: &Run, site: Site) -> bool {
         let ops = &self.core.program.memory_ops;
         let to = (&ops[op.write as usize], run.to, true);
-        let from = op.read.map(|read| (&ops[read as usize], run.from, false));
+        let from = match (op.read, run.from) {
+            (Some(read), Source::At(at)) => Some((&ops[read as usize], at, false)),
+            _ => None,
+        };
         let mut good = true;
         for (part, at, write) in from.into_iter().chain([to]) {
             let space = space_of(part.space);
@@ -328,17 +351,26 @@ impl<O: Hooks> Turn<'_, '_, O> {
         })
     }
 
-    fn bulk_of<'b>(&self, op: u32, runs: &'b [Run], operation: &Operation) -> Bulk<'b>
+    /// What observers are told of an operation that moves something.
+    fn bulk_of<'b>(&self, operation: &'b Operation) -> Option<Bulk<'b>>
     where
         Self: 'b,
     {
-        Bulk {
-            program: self.core.program,
-            op: &self.core.program.bulk_ops[op as usize],
+        let program = self.core.program;
+        let Work::Runs {
+            op, runs, reduce, ..
+        } = &operation.work
+        else {
+            return None;
+        };
+        Some(Bulk {
+            program,
+            op: &program.bulk_ops[*op as usize],
             who: self.who(),
             lane: operation.mask.trailing_zeros() as usize,
             site: operation.site,
             runs,
-        }
+            reduce: reduce.as_ref(),
+        })
     }
 }

@@ -1,0 +1,28 @@
+// The next tile is written while the tensor copy may still read the last one.
+//
+// flags: --grid 1 --block 64 --arg 0=tensor:i32[16,32]:box=8,32:uninitialized
+// expect: async-copy-hazard
+
+#include <cuda.h>
+#include <cuda/ptx>
+namespace ptx = cuda::ptx;
+
+__global__ void count(const __grid_constant__ CUtensorMap out)
+{
+    __shared__ alignas(128) int tile[8 * 32];
+    int t = threadIdx.x;
+    for (int step = 0; step < 2; step++) {
+        for (int k = t; k < 8 * 32; k += 64)
+            tile[k] = 256 * step + k; //~ async-copy-hazard#1 write
+        ptx::fence_proxy_async(ptx::space_shared);
+        __syncthreads();
+        if (t == 0) {
+            int at[2] = {0, 8 * step};
+            ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &out, at, tile); //~ async-copy-hazard#1 copy
+            ptx::cp_async_bulk_commit_group();
+        }
+        __syncthreads();
+    }
+    if (t == 0)
+        ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+}
