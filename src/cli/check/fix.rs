@@ -104,6 +104,7 @@ fn shown(mended: &Mended, before: &str, file: &Path, wanted: Fix) -> String {
     let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let mut out = String::from("\n");
     match (mended.held.len(), mended.failed.is_empty()) {
+        (0, true) if mended.left == 0 => out += "fix: there is nothing to mend\n",
         (0, true) => {
             out += "fix: no finding comes with a change of the source; each help says what to do\n"
         }
