@@ -195,6 +195,7 @@ pub(super) fn help(
                 );
                 return Some(
                     match (here.block, here.thread) == (copy.block, copy.thread) {
+                        _ if here.action == Action::Exit => format!("{wait} before it exits"),
                         true => format!("{wait} {place}"),
                         false => format!("{wait}, then call `__syncthreads()`, {place}"),
                     },
