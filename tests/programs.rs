@@ -132,6 +132,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("hosts.cu")]
 #[case("orders.cu")]
 #[case("dependent.cu")]
+#[case("tensors.cu")]
 #[case("rdc/main.cu")]
 #[case("releases/references.cu")]
 #[case("releases/groups.cu")]
@@ -167,7 +168,14 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
 /// Runs a program as its source says, and compares what comes of it. The compiler of this version has built it.
 fn is_judged(name: &str, program: &Path, version: &str, directives: &Directives) {
     // What was run again for a trace changes nothing of the program, of its verdict and of what it launches itself; nor does the plain engine.
-    let traced = ["reverse.cu", "streams.cu", "nested.cu", "orders.cu"].contains(&name);
+    let traced = [
+        "reverse.cu",
+        "streams.cu",
+        "nested.cu",
+        "orders.cu",
+        "tensors.cu",
+    ]
+    .contains(&name);
     let ways: &[&[&str]] = match traced {
         true => &[&[], &["--trace"], &["--plain"]],
         false => &[&[]],
@@ -438,17 +446,11 @@ fn sums_of_singles(name: &str) -> bool {
     name.contains(" float ") || name.starts_with("mma.") && name.contains(".f32.")
 }
 
-/// What instructions on matrices and video instructions give, word for word as an H200 gave it: `recorded/*.h200.txt.gz` is what the same
-/// program printed there. Sums of `.f32` may round otherwise (PTX ISA, "mma": their order and rounding are unspecified).
-#[rstest]
-#[case("matrix")]
-#[case("video")]
-fn what_a_gpu_gave(#[case] name: &str) {
-    if testing::needs_nvcc().is_none() {
-        return;
-    }
+/// What a program prints here, and what it printed on a GPU: `recorded/NAME.GPU.txt.gz`.
+fn recorded(name: &str, gpu: &str) -> Option<(String, String)> {
+    testing::needs_nvcc()?;
     let folder = folder().join("recorded");
-    let recorded = std::fs::File::open(folder.join(format!("{name}.h200.txt.gz"))).unwrap();
+    let recorded = std::fs::File::open(folder.join(format!("{name}.{gpu}.txt.gz"))).unwrap();
     let mut expected = String::new();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(recorded), &mut expected)
         .unwrap();
@@ -481,7 +483,38 @@ fn what_a_gpu_gave(#[case] name: &str) {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some((text, expected))
+}
+
+/// Which tensor maps CUDA makes and refuses, and what copies with them leave in memory, by checksums; what bulk reductions make of special numbers:
+/// line for line as an H100 gave it.
+#[rstest]
+#[case("tensor", 1101)]
+#[case("bulk", 10)]
+fn what_copies_leave(#[case] name: &str, #[case] count: usize) {
+    let Some((text, expected)) = recorded(name, "h100") else {
+        return;
+    };
+    let lines: Vec<&str> = expected.lines().collect();
+    assert_eq!(
+        (lines.len(), text.lines().count()),
+        (count, count),
+        "{text}"
+    );
+    let wrong: Vec<(&str, &str)> = text.lines().zip(lines).filter(|(a, b)| a != b).collect();
+    assert!(wrong.is_empty(), "{} lines: {wrong:#?}", wrong.len());
+}
+
+/// What instructions on matrices and video instructions give, word for word as an H200 gave it: `recorded/*.h200.txt.gz` is what the same
+/// program printed there. Sums of `.f32` may round otherwise (PTX ISA, "mma": their order and rounding are unspecified).
+#[rstest]
+#[case("matrix")]
+#[case("video")]
+fn what_a_gpu_gave(#[case] name: &str) {
+    let Some((text, expected)) = recorded(name, "h200") else {
+        return;
+    };
     let (here, there) = (printed(&text), printed(&expected));
     assert_eq!(here.len(), there.len());
     assert!(there.len() > 100);

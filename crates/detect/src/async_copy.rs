@@ -13,6 +13,8 @@
 //! detector, which is told of the copy's accesses there.
 //!
 //! Writes of a source by a block on another core are left to the race detector, too: blocks are not ordered there.
+//!
+//! Shared memory ends with its block. A copy out of it that nobody has waited for by then is a finding with the exit of the block's last thread.
 
 mod arrived;
 
@@ -129,6 +131,8 @@ struct Block {
     arrived: Vec<Arrived>,
     /// A bit for each word of shared memory that a copy is to read or to write.
     marks: Vec<u64>,
+    /// The last exit.
+    exit: Option<(WarpRef, Mask, Site)>,
 }
 
 impl Block {
@@ -421,9 +425,59 @@ impl Detector {
         mask & !self.ending
     }
 
+    /// See [`simt::observer::Events::exits`].
+    pub fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
+        if let Some(block) = self.blocks.get_mut(&who.block) {
+            block.exit = Some((who, mask, site));
+        }
+    }
+
     /// See [`simt::observer::Events::block_ends`].
     pub fn block_ends(&mut self, block: BlockId) {
-        self.blocks.remove(&block);
+        let Some(block) = self.blocks.remove(&block) else {
+            return;
+        };
+        let Some((who, mask, site)) = block.exit else {
+            return;
+        };
+        let exit = End::of_lanes(site, who, mask, Action::Exit, self.launch);
+        for copy in block.warps.iter().flatten() {
+            let stores = copy.writes.iter().all(|part| part.space == Space::Global);
+            let mut reads = copy.reads.iter().filter(|r| r.space == Space::Shared);
+            let left = |part: &&Part| part.mask & !copy.over & !copy.touched != 0;
+            if let Some(part) = reads.find(left).filter(|_| stores) {
+                self.reports_exit(exit, copy, part);
+            }
+        }
+    }
+
+    /// The block has ended while a copy may still read this of its memory.
+    #[cold]
+    fn reports_exit(&mut self, exit: End, copy: &Pending, part: &Part) {
+        let rule = Rule::AsyncCopyHazard;
+        if self
+            .findings
+            .count_again(rule, exit.site, copy.site)
+            .is_some()
+        {
+            return;
+        }
+        let lane = (part.mask & !copy.over & !copy.touched).trailing_zeros();
+        let (site, who) = (copy.site, copy.who);
+        let begun = End::of_lanes(site, who, 1 << lane, Action::Copy, self.launch);
+        self.findings.add(Finding {
+            rule,
+            ends: vec![exit, begun],
+            place: Some(Place {
+                space: Space::Shared,
+                address: part.address[lane as usize],
+                bytes: 4,
+                mapped: true,
+            }),
+            detail: Detail::CopyReads([false, true]),
+            count: 1,
+            stale_loads: Vec::new(),
+        });
     }
 
     /// Whether an access to this range may touch what a copy of the block is about to touch.

@@ -685,7 +685,10 @@ impl Events for Detectors {
             communication.driver_call();
         }
     }
-    fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
+    fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
         self.races.exits(who, mask);
+        if let Some(copies) = &mut self.copies {
+            copies.exits(who, mask, site);
+        }
     }
 }

@@ -281,6 +281,7 @@ pub(super) fn help(
                     "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
                 );
                 return Some(match own {
+                    _ if here.action == Action::Exit => format!("{wait} before it exits").into(),
                     true => format!("{wait} {place}").into(),
                     false => match roles::advice(finding, guilty, view) {
                         Some(roles) => format!("{wait}; {roles}").into(),

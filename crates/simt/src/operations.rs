@@ -70,6 +70,16 @@ pub(crate) struct Run {
     pub bytes: u32,
 }
 
+impl Run {
+    /// How its bytes are combined or converted: what is filled in comes as it is.
+    pub fn combines<'r>(&self, reduction: Option<&'r Reduction>) -> Option<&'r Reduction> {
+        match self.from {
+            Source::At(_) => reduction,
+            Source::Fill(_) => None,
+        }
+    }
+}
+
 /// What an operation does.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {

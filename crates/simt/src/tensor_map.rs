@@ -388,11 +388,11 @@ impl TensorMap {
             map.strides[at] = *stride;
         }
         for (dimension, step) in a.steps.iter().take(rank).enumerate() {
-            // "When interleave is CU_TENSOR_MAP_INTERLEAVE_NONE, the first element of this array is ignored."
-            let counts = dimension > 0 || interleave != Interleave::None;
-            if counts && !(1..=8).contains(step) {
+            if !(1..=8).contains(step) {
                 return Err(MapError::Step(dimension, *step));
             }
+            // "When interleave is CU_TENSOR_MAP_INTERLEAVE_NONE, the first element of this array is ignored."
+            let counts = dimension > 0 || interleave != Interleave::None;
             map.steps[dimension] = if counts { *step } else { 1 };
         }
         if interleave == Interleave::Bytes32 && swizzle != Swizzle::Bytes32 {

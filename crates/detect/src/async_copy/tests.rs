@@ -427,3 +427,22 @@ proptest! {
         }
     }
 }
+
+/// A bulk store of the first 32 words by thread 0, whose group it waits for or not; then all exit.
+fn ends_after_store(waits: bool) -> Vec<(Rule, u32, u32)> {
+    found(|s| {
+        s.bulk_store_begins(warp(0, 0), 0, 128);
+        if waits {
+            s.observer.copy_reads_end(warp(0, 0), 0, 1);
+        }
+        s.exit(warp(0, 0), ALL);
+        s.exit(warp(0, 1), ALL);
+        s.observer.block_ends(BlockId(0));
+    })
+}
+
+#[test]
+fn a_block_may_not_end_before_its_memory_is_read() {
+    assert_eq!(ends_after_store(true), []);
+    assert_eq!(ends_after_store(false), [(Rule::AsyncCopyHazard, 2, 0)]);
+}

@@ -51,12 +51,12 @@
 //!
 //! The same holds for a bulk or tensor copy (`cp.async.bulk`, `cp.async.bulk.tensor`, `cp.reduce.async.bulk` …), `st.async` and `red.async` that complete
 //! at an mbarrier. A bulk or tensor copy in a group is complete when the thread that began it has waited for the group; after `cp.async.bulk.wait_group.read` its source may be
-//! written, and its destination may not be touched yet.
+//! written, and its destination may not be touched yet. A block that ends before is reported, too: its shared memory is somebody else's then.
 //!
 //! ## Limitations
 //!
 //! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest; of those of a block that have
-//! arrived at mbarriers the newest 1,024 are looked at. A block that ends before a bulk copy has read its shared memory is not reported.
+//! arrived at mbarriers the newest 1,024 are looked at.
 //!
 //! ## Reference
 //!

@@ -156,6 +156,9 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 (false, Some(Action::Copy)) => {
                     format!("a copy into {} while another one reads it", what(true))
                 }
+                (false, Some(Action::Exit)) => {
+                    format!("the block ends while a copy reads {}", what(true))
+                }
                 (false, _) => format!("{access} of {} while a copy reads it", what(true)),
             }
         }

@@ -21,6 +21,8 @@ struct Tensor {
     swizzle: Swizzle,
     nan: bool,
     element: u32,
+    /// Elements of a row that the tensor has.
+    columns: u64,
 }
 
 const PLAIN: Tensor = Tensor {
@@ -29,6 +31,7 @@ const PLAIN: Tensor = Tensor {
     swizzle: Swizzle::None,
     nan: false,
     element: 1,
+    columns: COLUMNS,
 };
 
 impl Tensor {
@@ -37,7 +40,7 @@ impl Tensor {
             element: self.element,
             rank: 2,
             address,
-            dims: &[COLUMNS, ROWS],
+            dims: &[self.columns, ROWS],
             strides: &[2 * COLUMNS],
             steps: &self.steps,
             interleave: 0,
@@ -313,6 +316,37 @@ fn a_store_leaves_out_what_the_tensor_has_not() {
                 _ => k as u16,
             };
             assert_eq!(*found, right, "{k}");
+        }
+    });
+}
+
+#[test]
+fn a_store_writes_the_last_16_bytes_of_a_row() {
+    let tensor = Tensor {
+        columns: 58,
+        ..PLAIN
+    };
+    leaves(&store(STORE, 48, 12), tensor, |left| {
+        for (k, found) in left.tensor.iter().enumerate() {
+            let (column, row) = (k % COLUMNS as usize, k / COLUMNS as usize);
+            let right = match (column >= 48, row >= 12) {
+                (true, true) => 9000 + (16 * (row - 12) + column - 48) as u16,
+                _ => k as u16,
+            };
+            assert_eq!(*found, right, "{k}");
+        }
+    });
+    // A load fills them in all the same.
+    let body = format!("{}{WAIT}", load(48, 12, 128));
+    leaves(&body, tensor, |left| {
+        for k in 0..64 {
+            let (x, y) = (k as i64 % 16, k as i64 / 16);
+            let right = if x < 10 {
+                element(48 + x, 12 + y, 0)
+            } else {
+                0
+            };
+            assert_eq!(left.tile[k], right, "{k}");
         }
     });
 }

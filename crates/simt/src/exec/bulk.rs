@@ -62,7 +62,7 @@ impl<O: Hooks> Core<'_, O> {
                     let mut runs = Vec::new();
                     if self.may_hold(block, who, l, &copied, site) {
                         runs = copied.runs(copied.map.pieces(&copied.start));
-                        if !self.may_reach(block, who, l, &copied, &runs, site) {
+                        if !self.may_reach(block, who, l, &copied, &mut runs, site) {
                             runs.clear();
                         }
                     }
@@ -327,13 +327,14 @@ impl<O: Hooks> Core<'_, O> {
         for run in runs.iter() {
             let bytes = &bytes[from..from + run.bytes as usize];
             from += run.bytes as usize;
+            let reduce = run.combines(reduce.as_ref());
             match space {
-                Space::Shared => put(&block.shared, reduce.as_ref(), run, bytes),
+                Space::Shared => put(&block.shared, reduce, run, bytes),
                 _ => {
                     if let Some(range) = self.find_range(run.to, run.bytes.into()) {
                         self.keep(&range);
                     }
-                    put(&self.device.arena, reduce.as_ref(), run, bytes);
+                    put(&self.device.arena, reduce, run, bytes);
                 }
             }
         }

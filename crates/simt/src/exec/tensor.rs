@@ -22,6 +22,8 @@ use crate::tensor_map::{ALIGNMENT, BYTES, Shape};
 const SHARED_UNIT: u64 = 128;
 /// What the innermost coordinate is a multiple of, in bytes. The manual does not say so; on an H100 any other one is an illegal instruction.
 const COORDINATE_UNIT: u64 = 16;
+/// In multiples of how many bytes a row is stored.
+const ROW_UNIT: u64 = 16;
 
 /// What a tensor copy does.
 pub(crate) struct Copied {
@@ -31,6 +33,8 @@ pub(crate) struct Copied {
     pub reduce: Option<Reduction>,
     /// Whether the tensor is read.
     pub loads: bool,
+    /// Bytes that a store may write behind the end of a row.
+    behind: u64,
 }
 
 impl Copied {
@@ -120,6 +124,14 @@ impl<O: Hooks> Core<'_, O> {
         }
         let write = &self.program.memory_ops[op.write as usize];
         let loads = write.space == AddressSpace::Shared;
+        // A store writes rows to the end of their last 16 bytes. The manual does not say so; an H100 does it.
+        let (mut map, mut behind) = (map, 0);
+        if !loads {
+            let size = u64::from(map.element.bytes());
+            let end = map.dims[0].next_multiple_of(ROW_UNIT / size);
+            behind = (end - map.dims[0]) * size;
+            map.dims[0] = end;
+        }
         let reduce = match tensor.reduces {
             Some(operation) => Some(
                 tensor_reduction(operation, map.element)
@@ -133,6 +145,7 @@ impl<O: Hooks> Core<'_, O> {
             start,
             reduce,
             loads,
+            behind,
         })
     }
 
@@ -226,9 +239,14 @@ impl<O: Hooks> Core<'_, O> {
         who: WarpRef,
         l: usize,
         copied: &Copied,
-        runs: &[Run],
+        runs: &mut Vec<Run>,
         site: Site,
     ) -> bool {
+        if copied.behind > 0 {
+            runs.iter_mut()
+                .for_each(|run| self.cut_behind(run, copied.behind));
+            runs.retain(|run| run.bytes > 0);
+        }
         let places = match copied.loads {
             true => sources(runs),
             false => destinations(runs),
@@ -241,6 +259,18 @@ impl<O: Hooks> Core<'_, O> {
             }
         }
         true
+    }
+
+    /// What a store writes behind a row counts as far as it lies in the row's allocation.
+    fn cut_behind(&self, run: &mut Run, behind: u64) {
+        let end = run.to + u64::from(run.bytes);
+        let row = end.saturating_sub(1 + behind);
+        if let Some(range) = self.find_range(row, 1)
+            && end > range.end
+            && end - range.end <= behind
+        {
+            run.bytes = range.end.saturating_sub(run.to) as u32;
+        }
     }
 
     fn report_place(

@@ -63,6 +63,10 @@ impl Lowering<'_> {
             _ => return Err(String::from("a tensor copy between these spaces")),
         };
         let operation = t.memory.as_ref().and_then(|m| m.operation);
+        let im2col = t.has(Modifier::Im2col) || t.has(Modifier::Im2colNoOffsets);
+        if im2col && !loads {
+            return Err(String::from("a store of pixels"));
+        }
         let reduces = match t.opcode {
             Opcode::CpReduceAsyncBulkTensor => Some(operation.ok_or("a reduction of this name")?),
             _ => None,
@@ -331,30 +335,35 @@ pub(crate) fn tensor_reduction(operation: AtomicOperation, element: Element) -> 
     if !known {
         return None;
     }
-    Some((atom_function(operation, ty)?, element.bytes() as u8))
-}
-
-/// How a load converts elements on their way: an H100 rounds numbers of type `tf32` to it, and takes subnormal ones of the flushing type for zeros.
-pub(crate) fn tensor_conversion(element: Element) -> Option<Reduction> {
-    let f: fn(u64, u64) -> u64 = match element {
-        Element::Tf32 => |_, by| round_to_tf32(by as u32).into(),
-        Element::Tf32Ftz => |_, by| {
-            let by = by as u32;
-            let flushed = match by & 0x7f80_0000 {
-                0 => by & 0x8000_0000,
-                _ => by,
-            };
-            round_to_tf32(flushed).into()
-        },
-        _ => return None,
+    let f = match (operation, element) {
+        (Add, Element::F32Ftz) => AtomFn::D(add_flushed),
+        _ => atom_function(operation, ty)?,
     };
-    Some((AtomFn::D(f), 4))
+    Some((f, element.bytes() as u8))
 }
 
-/// To the nearest number with ten bits of fraction; of two, the one that is further from zero.
+/// The sum of two numbers, subnormal ones and a subnormal sum taken for zero.
+fn add_flushed(old: u64, by: u64) -> u64 {
+    let flush = |bits: u32| match bits & 0x7f80_0000 {
+        0 => bits & 0x8000_0000,
+        _ => bits,
+    };
+    let sum = WordUpdate::AddFloat.apply(flush(old as u32), flush(by as u32));
+    u64::from(flush(sum))
+}
+
+/// How a load converts elements on their way: an H100 rounds numbers of type `tf32` to it. Nothing is flushed.
+pub(crate) fn tensor_conversion(element: Element) -> Option<Reduction> {
+    let rounds = matches!(element, Element::Tf32 | Element::Tf32Ftz);
+    rounds.then_some((AtomFn::D(|_, by| round_to_tf32(by as u32).into()), 4))
+}
+
+/// To the nearest number with ten bits of fraction; of two, the even one. There is one NaN.
 fn round_to_tf32(bits: u32) -> u32 {
-    match bits & 0x7f80_0000 {
-        0x7f80_0000 => bits,
-        _ => (bits + 0x1000) & !0x1fff,
+    const DROPPED: u32 = 0x1fff;
+    let exponent = bits & 0x7f80_0000;
+    match exponent == 0x7f80_0000 && bits << 9 != 0 {
+        true => 0x7fff_e000,
+        false => (bits + DROPPED / 2 + (bits >> 13 & 1)) & !DROPPED,
     }
 }

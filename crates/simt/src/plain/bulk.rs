@@ -290,7 +290,8 @@ impl<O: Hooks> Turn<'_, '_, O> {
             {
                 self.core.keep(&range);
             }
-            let element = reduce.map_or(1, |(_, element)| u64::from(element));
+            let reduce = run.combines(reduce.as_ref());
+            let element = reduce.map_or(1, |(_, element)| u64::from(*element));
             for k in (0..u64::from(run.bytes)).step_by(element as usize) {
                 let at = run.to + k;
                 let by = (0..element).fold(0, |number, k| {

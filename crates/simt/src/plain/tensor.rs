@@ -43,8 +43,11 @@ impl<O: Hooks> Turn<'_, '_, O> {
         if !self.core.may_hold(self.block, who, l, copied, site) {
             return Vec::new();
         }
-        let runs = copied.runs(elements(&copied.map, &copied.start));
-        match self.core.may_reach(self.block, who, l, copied, &runs, site) {
+        let mut runs = copied.runs(elements(&copied.map, &copied.start));
+        match self
+            .core
+            .may_reach(self.block, who, l, copied, &mut runs, site)
+        {
             true => runs,
             false => Vec::new(),
         }

@@ -157,7 +157,7 @@ fn arguments_are_checked() {
         Err(MapError::Stride(1, 136, 16))
     );
     assert_eq!(
-        tile(&|a| a.steps = &[0, 9], [8, 8]),
+        tile(&|a| a.steps = &[1, 9], [8, 8]),
         Err(MapError::Step(1, 9))
     );
     assert_eq!(
