@@ -2,7 +2,7 @@
 //~ nvcc -arch=sm_90a
 //~ on sm_90 right: clean
 //~ on sm_90 wide: clean
-//~ on sm_90 early: async-copy-hazard@26,34
+//~ on sm_90 early: async-copy-hazard@26,34 uninitialized-read@34
 //~ on sm_90 unfenced: missing-proxy-fence@36,41
 #include <cstdio>
 #include <cstring>
@@ -48,7 +48,7 @@ static CUtensorMap map(float *at, int rows, int columns, int pitch)
 {
     void *found = nullptr;
     cudaDriverEntryPointQueryResult result;
-    cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result);
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
     CUtensorMap map;
     cuuint64_t size[] = {(cuuint64_t)columns, (cuuint64_t)rows}, stride[] = {pitch * sizeof(float)};
     cuuint32_t box[] = {16, 16}, step[] = {1, 1};
@@ -79,6 +79,8 @@ int main(int argc, char **argv)
     dim3 grid((columns + 15) / 16, (rows + 15) / 16);
     transpose<<<grid, 128>>>(map(in, rows, columns, 52), map(out, columns, rows, 52), is("early"), is("unfenced"));
     cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost);
+    cudaFree(in);
+    cudaFree(out);
     int wrong = 0;
     for (int y = 0; y < 52; y++)
         for (int x = 0; x < 52; x++)
