@@ -51,7 +51,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("instrument", &["ptx"]),
     (
         "interpose",
-        &["ptx", "simt", "detect", "report", "context", "instrument"],
+        &[
+            "ptx",
+            "simt",
+            "detect",
+            "report",
+            "session",
+            "context",
+            "instrument",
+        ],
     ),
     (
         "exec",
