@@ -6,7 +6,7 @@
 
 use super::Core;
 use super::poison::Exchange;
-use crate::alu::{Mask, Row32, Row64};
+use crate::alu::{Mask, Row32};
 use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::observer::*;
@@ -93,12 +93,6 @@ impl<O: Hooks> Core<'_, O> {
             );
         }
         let warp = &mut block.warps[w];
-        let live = warp.live();
-        let whole = warp.splits.len() == 1 && !warp.apart;
-        if whole && groups.iter().all(|(m, lanes)| m & live & !lanes == 0) {
-            self.perform_groups(block, w, &groups, op, site);
-            return false;
-        }
         let pc = warp.splits[s].pc;
         let ways: Vec<(u32, Mask)> = groups.iter().map(|(_, lanes)| (pc, *lanes)).collect();
         let first_new = warp.splits.len();
@@ -109,37 +103,6 @@ impl<O: Hooks> Core<'_, O> {
         }
         self.complete_warp(block, w);
         false
-    }
-
-    /// Performs what the lanes of a warp's only split do in groups, none of which waits for anybody: as if they had parted and met again, in the
-    /// order in which they would have gone on then.
-    #[inline(never)]
-    fn perform_groups(
-        &mut self,
-        block: &mut Block,
-        w: usize,
-        groups: &[(Mask, Mask)],
-        op: &WarpOp,
-        site: Site,
-    ) {
-        let all = block.warps[w].splits[0].mask;
-        let party = [(0, op.clone(), site)];
-        let gives = !matches!(op.kind, WarpKind::Sync | WarpKind::Together(_));
-        let operands = self.operands(&block.warps[w], &party);
-        // Whoever has met leaves its place to the last one that waits.
-        let (first, rest) = groups.split_at(groups.len().min(2));
-        for (members, lanes) in first.iter().chain(rest.iter().rev()) {
-            block.warps[w].splits[0].mask = *lanes;
-            self.judge_members(block, w, *members, &[(0, op, site)]);
-            self.tell_exchange(block, w, *members, &party);
-            if gives {
-                self.exchange(block, w, *members, &party, &operands);
-            }
-            self.released();
-        }
-        let split = &mut block.warps[w].splits[0];
-        (split.mask, split.rounds) = (all, 0);
-        split.pc += 1;
     }
 
     /// The operation a waiting split stands at, with the mask it names.
@@ -307,32 +270,8 @@ impl<O: Hooks> Core<'_, O> {
         members: Mask,
         parties: &[(usize, WarpOp, Site)],
     ) {
-        let lanes = self.tell_exchange(block, w, members, parties);
-        let kind = parties[0].1.kind;
-        let warp = &mut block.warps[w];
-        if matches!(kind, WarpKind::Sync | WarpKind::Together(_)) {
-            return;
-        }
-        if let [(_, op, _)] = parties
-            && block.poison.is_none()
-            && self.shuffle(warp, op, lanes)
-        {
-            return;
-        }
-        let operands = self.operands(warp, parties);
-        self.exchange(block, w, members, parties, &operands);
-    }
-
-    /// Tells that lanes have met, and which.
-    fn tell_exchange(
-        &mut self,
-        block: &mut Block,
-        w: usize,
-        members: Mask,
-        parties: &[(usize, WarpOp, Site)],
-    ) -> Mask {
         let who = block.who(w);
-        let warp = &block.warps[w];
+        let warp = &mut block.warps[w];
         let lanes = parties
             .iter()
             .fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
@@ -354,11 +293,16 @@ impl<O: Hooks> Core<'_, O> {
                 kind: sync,
             });
         }
-        lanes
-    }
-
-    /// What the lanes bring along: each lane's operands come from its own instruction.
-    fn operands(&self, warp: &Warp, parties: &[(usize, WarpOp, Site)]) -> Operands {
+        if matches!(kind, WarpKind::Sync | WarpKind::Together(_)) {
+            return;
+        }
+        if let [(_, op, _)] = parties
+            && block.poison.is_none()
+            && self.shuffle(warp, op, lanes)
+        {
+            return;
+        }
+        // Gather: each lane's operands come from its own instruction.
         let (mut a, mut b, mut c) = ([0u64; LANES], [0u32; LANES], [0u32; LANES]);
         for (s, op, _) in parties {
             for l in lanes_of(warp.splits[*s].mask) {
@@ -369,24 +313,6 @@ impl<O: Hooks> Core<'_, O> {
                 }
             }
         }
-        (a, b, c)
-    }
-
-    /// Gives each lane its value.
-    #[inline(always)]
-    fn exchange(
-        &mut self,
-        block: &mut Block,
-        w: usize,
-        members: Mask,
-        parties: &[(usize, WarpOp, Site)],
-        (a, b, c): &Operands,
-    ) {
-        let warp = &mut block.warps[w];
-        let kind = parties[0].1.kind;
-        let lanes = parties
-            .iter()
-            .fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
         let holds = lanes_of(lanes)
             .filter(|l| a[*l] != 0)
             .fold(0, |m, l| m | 1u32 << l);
@@ -420,17 +346,17 @@ impl<O: Hooks> Core<'_, O> {
                     WarpKind::VoteUni => (0, holds == lanes || holds == 0),
                     WarpKind::VoteBallot => (u64::from(holds), true),
                     WarpKind::MatchAny32 | WarpKind::MatchAny64 => {
-                        (u64::from(equal(a, lanes, a[l])), true)
+                        (u64::from(equal(&a, lanes, a[l])), true)
                     }
                     WarpKind::MatchAll32 | WarpKind::MatchAll64 => {
-                        let all = equal(a, lanes, a[l]) == lanes;
+                        let all = equal(&a, lanes, a[l]) == lanes;
                         (if all { u64::from(lanes) } else { 0 }, all)
                     }
                     WarpKind::Elect => (
                         u64::from(lanes.trailing_zeros()),
                         l as u32 == lanes.trailing_zeros(),
                     ),
-                    _ => (u64::from(reduce(kind, a, lanes)), true),
+                    _ => (u64::from(reduce(kind, &a, lanes)), true),
                 };
                 let vote = matches!(
                     kind,
@@ -518,9 +444,6 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 }
-
-/// Up to three operands of each lane.
-type Operands = (Row64, Row32, Row32);
 
 fn equal(a: &[u64; LANES], lanes: Mask, value: u64) -> Mask {
     lanes_of(lanes)
