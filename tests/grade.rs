@@ -412,7 +412,7 @@ fn the_zip_of_a_program_grades_in_an_empty_folder() {
         );
         if name == "setup.sh" {
             let said = String::from_utf8_lossy(&output.stdout);
-            assert!(said.contains("all 8 as expected"), "{said}");
+            assert!(said.contains("all 10 as expected"), "{said}");
         }
     }
     let results = std::fs::read(root.join("results/results.json")).unwrap();

@@ -171,7 +171,7 @@ fn the_selftest_of_wb_neighbours_holds() {
         return;
     };
     let done = racetrap_grade::selftest::selftest(&course).unwrap();
-    assert!(done.ok() && done.lines.len() == 5, "{}", done.render());
+    assert!(done.ok() && done.lines.len() == 6, "{}", done.render());
 }
 
 fn all_neighbours() -> Vec<Labelled> {

@@ -82,7 +82,7 @@ fn coordinates(map: &TensorMap, start: &Start, number: u64) -> [i64; RANK] {
             let mut left = number;
             for d in 0..map.rank {
                 let step = map.steps[d];
-                let here = u64::from((extent[d] + step - 1) / step);
+                let here = u64::from(extent[d].div_ceil(step));
                 at[d] += (left % here) as i64 * i64::from(step);
                 left /= here;
             }
