@@ -393,7 +393,7 @@ pub(super) fn help(
         Rule::OutOfBounds => {
             if let Detail::Image { why, surface } = finding.detail {
                 let kind = if surface { "surface" } else { "texture" };
-                return Some(match why {
+                return Some(Advice::from(match why {
                     ImageFault::Unbound => {
                         format!(
                             "bind something to the {kind} reference of {} before the launch",
@@ -405,8 +405,7 @@ pub(super) fn help(
                         at(0)
                     ),
                     ImageFault::Outside => format!("guard {} with the {kind}'s size", at(0)),
-                })
-                .map(Advice::from);
+                }));
             }
             let place = finding.place?;
             if !place.mapped && finding.detail == Detail::None {

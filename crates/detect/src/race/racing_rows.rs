@@ -25,7 +25,7 @@ const ROOM: usize = 64;
 const READS: usize = 32;
 
 /// How often rows are set aside in vain before others are not for a while, and for how many.
-const VAIN: u32 = if cfg!(test) { u32::MAX } else { 16 };
+const VAIN: u32 = if cfg!(test) { 1 << 30 } else { 16 };
 const REST: u32 = 2048;
 
 /// A row.

@@ -117,13 +117,13 @@ mod tests {
     #[case(WB, "output: vector", "output: vectors", "did you mean `vector`?")]
     #[case(
         WB,
-        ", lose: [races], count: 1}",
+        ", lose: [races], count: 1, scores: {results: \">=25\"}}",
         "}",
         "`selftest.mutants[0].mutation`: say what its mutants `lose`, or their `scores`"
     )]
     #[case(
         WB,
-        ", lose: [races], count: 1}",
+        ", lose: [races], count: 1, scores: {results: \">=25\"}}",
         ", scores: {raes: 0}}",
         "`selftest.mutants[0].scores`: there is no part `raes`"
     )]
@@ -146,8 +146,8 @@ mod tests {
     )]
     #[case("check: races", "check: race", "did you mean `races`?")]
     #[case(
-        "requires: [results]",
-        "requires: [result]",
+        "requires: [{part: results, least: 0.5}]",
+        "requires: [{part: result, least: 0.5}]",
         "`parts[5].requires`: `result` is no part before this one; did you mean `results`?"
     )]
     #[case(
