@@ -100,7 +100,10 @@ impl Banks {
                 Some(ours) => {
                     ours.requests += theirs.requests;
                     ours.wavefronts += theirs.wavefronts;
-                    if theirs.degree > ours.degree {
+                    // The worst, and of equals that of the first block, whichever core ran it.
+                    let first =
+                        |c: &Count| (std::cmp::Reverse(c.degree), c.worst.launch, c.worst.block);
+                    if first(&theirs) < first(ours) {
                         ours.degree = theirs.degree;
                         ours.worst = theirs.worst;
                     }

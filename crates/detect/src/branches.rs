@@ -43,7 +43,10 @@ impl Branches {
             let ours = self.sites.entry(site).or_default();
             ours.uniform += theirs.uniform;
             ours.divergent += theirs.divergent;
-            ours.example = ours.example.or(theirs.example);
+            // That of the first block, whichever core ran it.
+            let both = [ours.example.take(), theirs.example];
+            let both = both.into_iter().flatten();
+            ours.example = both.min_by_key(|end| (end.launch, end.block));
         }
     }
 

@@ -80,7 +80,9 @@ impl Sectors {
                     ours.requests += theirs.requests;
                     ours.sectors += theirs.sectors;
                     ours.ideal += theirs.ideal;
-                    if !ours.example.0 {
+                    // That of the first block, whichever core ran it.
+                    let first = |(needless, end): &(bool, End)| (!needless, end.launch, end.block);
+                    if first(&theirs.example) < first(&ours.example) {
                         ours.example = theirs.example;
                     }
                 }
