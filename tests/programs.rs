@@ -446,7 +446,7 @@ fn sums_of_singles(name: &str) -> bool {
     name.contains(" float ") || name.starts_with("mma.") && name.contains(".f32.")
 }
 
-/// What a program prints here, and what it printed on a GPU: `recorded/NAME.GPU.txt.gz`.
+/// What a program prints here on the fast engine, which the plain one prints as well, and what it printed on a GPU: `recorded/NAME.GPU.txt.gz`.
 fn recorded(name: &str, gpu: &str) -> Option<(String, String)> {
     testing::needs_nvcc()?;
     let folder = folder().join("recorded");
@@ -476,14 +476,23 @@ fn recorded(name: &str, gpu: &str) -> Option<(String, String)> {
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
-    let output = Command::new(RACETRAP)
-        .args(["exec", "--device", "sm_90", "--"])
-        .arg(&program)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = |engine: &[&str]| {
+        let output = Command::new(RACETRAP)
+            .args(["exec", "--device", "sm_90"])
+            .args(engine)
+            .arg("--")
+            .arg(&program)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = printed(&[]);
+    assert!(
+        text == printed(&["--plain"]),
+        "{name}: the plain engine differs"
+    );
     Some((text, expected))
 }
 

@@ -1,7 +1,7 @@
 //! Tries the changes that findings advise: each is made in a copy, which is compiled and checked again, and holds only if its finding is
-//! gone and nothing new came ([`report::proof`]).
+//! gone and nothing new came but what it had hidden ([`report::proof`]).
 //!
-//! [`mend`] makes one after the other: of two that touch one place the second is taken from the findings of what the first has made, or not
+//! [`mend`] makes one after the other, and says what came to light: of two that touch one place the second is taken from the findings of what the first has made, or not
 //! needed any more. [`prove`] tries each by itself. Changes of other files than the one that is checked are not tried.
 
 use detect::rules::Level;
@@ -75,8 +75,11 @@ pub fn mend(
         let help = one.help.as_deref().unwrap_or_default();
         let what = format!("{}: {help}", named(&one));
         let (proof, now) = attempt(name, &edit, &one, &found, &mut check)?;
-        if proof == Proof::Holds {
-            mended.held.push(what);
+        if let Proof::Holds(shown) = &proof {
+            mended.held.push(match shown.is_empty() {
+                true => what,
+                false => format!("{what} ({proof})"),
+            });
             mended.text = after;
             found = now;
             continue;
@@ -87,7 +90,7 @@ pub fn mend(
     Ok(mended)
 }
 
-/// Tries the change of each finding of the source `text` by itself, and marks those that hold as proven; the others are dropped. `found` is
+/// Tries the change of each finding of the source `text` by itself, and marks those as proven behind which nothing is found; the others are dropped. `found` is
 /// all that `check` finds.
 ///
 /// # Errors
@@ -106,7 +109,8 @@ pub fn prove(
             continue;
         };
         trials += 1;
-        if attempt(name, &edit, one, &before, &mut check)?.0 == Proof::Holds {
+        let (proof, _) = attempt(name, &edit, one, &before, &mut check)?;
+        if proof.is_clean() {
             edit.proven = true;
             one.edit = Some(edit);
         }

@@ -17,109 +17,17 @@
 //! Shared memory ends with its block. A copy out of it that nobody has waited for by then is a finding with the exit of the block's last thread.
 
 mod arrived;
+mod pending;
 
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::race;
 use crate::race::block::lanes;
-use crate::race::clock::Stamp;
 use crate::rules::Rule;
 use arrived::Arrived;
+use pending::{Part, Pending, bounds};
 use simt::ids::*;
 use simt::observer::{Access, AccessKind, AsyncCopy, BlockBarrier, LaunchShape, Space, WarpRef};
 use std::collections::{HashMap, VecDeque};
-
-/// What the lanes of a copy do to one space.
-#[derive(Clone, Debug)]
-struct Part {
-    space: Space,
-    mask: Mask,
-    address: [u64; LANES],
-    bytes: u64,
-}
-
-impl Part {
-    fn of(access: &Access<'_>) -> Part {
-        Part {
-            space: access.space,
-            mask: access.mask,
-            address: *access.address,
-            bytes: u64::from(access.bytes()),
-        }
-    }
-
-    /// The lanes that touch any of these bytes, of those that are not over.
-    fn touching(&self, over: Mask, from: u64, to: u64) -> impl Iterator<Item = u32> {
-        lanes(self.mask & !over).filter(move |l| {
-            let start = self.address[*l as usize];
-            start < to && from < start + self.bytes
-        })
-    }
-
-    /// The lowest of them.
-    fn touches(&self, over: Mask, from: u64, to: u64) -> Option<usize> {
-        self.touching(over, from, to).next().map(|l| l as usize)
-    }
-
-    /// For these lanes alone.
-    fn only(mut self, mask: Mask) -> Part {
-        self.mask &= mask;
-        self
-    }
-}
-
-/// A copy that has begun.
-#[derive(Clone, Debug)]
-struct Pending {
-    number: u64,
-    who: WarpRef,
-    site: Site,
-    reads: Vec<Part>,
-    writes: Vec<Part>,
-    /// When it began.
-    stamp: Stamp,
-    /// Bounds of what it reads and of what it writes in global memory.
-    source: (u64, u64),
-    target: (u64, u64),
-    /// Lanes that have waited for it.
-    over: Mask,
-    /// Lanes whose memory was touched in between.
-    touched: Mask,
-}
-
-impl Pending {
-    /// All its lanes.
-    fn lanes(&self) -> Mask {
-        let parts = self.reads.iter().chain(&self.writes);
-        parts.fold(0, |mask, part| mask | part.mask)
-    }
-
-    /// What conflicts with an access to a space, and whether the copy reads there.
-    fn conflicting(&self, space: Space, writes: bool) -> impl Iterator<Item = (&Part, bool)> {
-        let reads = self.reads.iter().filter(move |_| writes);
-        let reads = reads.map(|part| (part, true));
-        let parts = self.writes.iter().map(|part| (part, false)).chain(reads);
-        parts.filter(move |(part, _)| part.space == space)
-    }
-
-    /// What of shared memory it touches, the lanes left out that are over.
-    fn shared(&self) -> impl Iterator<Item = (u64, u64)> {
-        let parts = self.writes.iter().chain(&self.reads);
-        let shared = parts.filter(|part| part.space == Space::Shared);
-        shared.flat_map(|part| {
-            let places = lanes(part.mask & !self.over).map(|l| part.address[l as usize]);
-            places.map(|at| (at, part.bytes))
-        })
-    }
-}
-
-/// Bounds of what parts touch in global memory.
-fn bounds(parts: &[Part]) -> (u64, u64) {
-    let global = parts.iter().filter(|part| part.space == Space::Global);
-    let places = global.flat_map(|p| lanes(p.mask).map(|l| (p.address[l as usize], p.bytes)));
-    places.fold((u64::MAX, 0), |(low, high), (at, bytes)| {
-        (low.min(at), high.max(at + bytes))
-    })
-}
 
 /// What a block has begun.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! The `help:` line of each rule: which barrier, scope or mask to use, and at which lines.
 
+mod async_copy;
 mod barrier;
 mod between;
 mod edits;
@@ -26,10 +27,10 @@ use simt::BadCall;
 use simt::mbarrier::Fault;
 use simt::observer::{BarrierFault, ImageFault, Space};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical Specifications").
 const MOST_THREADS: u32 = 1024;
-use std::sync::Arc;
 
 /// Whether a warp operation takes no mask of lanes, so that all have to execute it (PTX ISA, "Warp Level Matrix Instructions").
 fn has_no_mask(instruction: &str) -> bool {
@@ -262,40 +263,7 @@ pub(super) fn help(
                 at(0)
             ),
         },
-        Rule::AsyncCopyHazard => {
-            let place = between(guilty.get(1)?, guilty.first()?);
-            let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
-            let own = (here.block, here.thread) == (copy.block, copy.thread);
-            let begins = &guilty.get(1)?.instruction;
-            if begins.contains("complete_tx") {
-                return Some(Advice::from(format!(
-                    "wait for the phase of the mbarrier at which the copy completes (`bar.wait(token)`, `mbarrier.try_wait`) {place}, in each thread or in one before a barrier"
-                )));
-            }
-            if begins.contains(".bulk") {
-                let wait = match finding.detail {
-                    Detail::CopyReads([_, true]) => "cp_async_bulk_wait_group_read",
-                    _ => "cp_async_bulk_wait_group",
-                };
-                let wait = format!(
-                    "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
-                );
-                return Some(match own {
-                    _ if here.action == Action::Exit => format!("{wait} before it exits").into(),
-                    true => format!("{wait} {place}").into(),
-                    false => match roles::advice(finding, guilty, view) {
-                        Some(roles) => format!("{wait}; {roles}").into(),
-                        None => format!("{wait}, then call `__syncthreads()`, {place}").into(),
-                    },
-                });
-            }
-            let wait = "let each thread wait for its copies (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, which leave the n newest groups out)";
-            match (own, roles::advice(finding, guilty, view)) {
-                (true, _) => format!("{wait} {place}"),
-                (false, Some(roles)) => format!("{wait}; {roles}"),
-                (false, None) => format!("{wait}, then call `__syncthreads()`, {place}"),
-            }
-        }
+        Rule::AsyncCopyHazard => return async_copy::hazard(finding, guilty, view),
         Rule::MissingProxyFence => format!(
             "let each thread that writes call `cuda::ptx::fence_proxy_async(space_shared)` (`fence.proxy.async.shared::cta`) after {}, before the barrier",
             at(1)

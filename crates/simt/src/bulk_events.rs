@@ -4,7 +4,7 @@ use super::alu::Row64;
 use super::ids::*;
 use super::observer::*;
 use super::op::{AddressSpace, BulkOp, Reduction};
-use super::operations::{Run, destinations, sources};
+use super::operations::{Operation, Run, Work, destinations, sources};
 use super::program::Program;
 
 /// One lane's operation.
@@ -16,6 +16,27 @@ pub(crate) struct Bulk<'b> {
     pub site: Site,
     pub runs: &'b [Run],
     pub reduce: Option<&'b Reduction>,
+}
+
+impl<'b> Bulk<'b> {
+    /// That of a warp, if it moves something.
+    pub fn of(program: &'b Program, who: WarpRef, operation: &'b Operation) -> Option<Bulk<'b>> {
+        let Work::Runs {
+            op, runs, reduce, ..
+        } = &operation.work
+        else {
+            return None;
+        };
+        Some(Bulk {
+            program,
+            op: &program.bulk_ops[*op as usize],
+            who,
+            lane: operation.mask.trailing_zeros() as usize,
+            site: operation.site,
+            runs,
+            reduce: reduce.as_ref(),
+        })
+    }
 }
 
 /// Adjacent bytes as an access has them.

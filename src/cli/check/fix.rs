@@ -112,8 +112,9 @@ fn shown(mended: &Mended, before: &str, file: &Path, wanted: Fix) -> String {
         (held, _) => {
             let _ = writeln!(
                 out,
-                "fix: {}, compiled and checked again: what it mends is gone, and nothing new came",
-                count(held, "change")
+                "fix: {}, compiled and checked again: what {} is gone",
+                count(held, "change"),
+                if held == 1 { "it mends" } else { "they mend" }
             );
         }
     }

@@ -385,6 +385,9 @@ impl Cells {
 
     /// A weak access of one lane to one cell of an open line that nobody but the lane has accessed, and whose reads are of one instruction: as
     /// [`Cells::add_reader`] or [`Cells::add_write`] remember it. An error means that nothing was done.
+    ///
+    /// What it brings (`cargo bench --bench instructions -- updates`, one core): records that each thread updates take 330 ns for each
+    /// warp-instruction instead of 740; nobody watching, 52.
     #[inline(always)]
     pub fn take_own(
         &mut self,

@@ -8,6 +8,8 @@
 //!
 //! Not seen: what macros hide; `goto`; a barrier in a function that is called between the two.
 
+mod repair;
+
 use super::expression::{assigned, declared, identifiers, is_pure, leaves, update};
 use super::text::Text;
 use super::{Frame, Guilty};
@@ -512,89 +514,6 @@ impl<'t> Placing<'t> {
             ),
             edit: Edit::new(changes).ok_or(Unplaced::Unread)?,
         })
-    }
-
-    /// A statement that reads and writes, as three: read into a variable, wait, write.
-    fn split(&mut self, id: StatementId, line: u32) -> Result<Placed, Unplaced> {
-        let tree = self.tree;
-        let statement = tree.get(id);
-        let branch = self.branch_of(id);
-        let whole = branch.unwrap_or(id);
-        let span = tree.get(whole).span.clone();
-        let name = self.behind(whole)?;
-        let text = self.text.written(&statement.span).trim_end_matches(';');
-        let (target, operator, value) = update(text).ok_or(Unplaced::Unread)?;
-        let indentation = self.text.indentation(span.start);
-        let deeper = format!("{indentation}    ");
-        let (value, store) = match branch {
-            None => (value.to_owned(), format!("{target} {operator} value;")),
-            Some(branch) => {
-                let condition = self.text.written(&tree.get(branch).head);
-                (
-                    format!("({condition}) ? ({value}) : 0"),
-                    format!("if ({condition}) {target} {operator} value;"),
-                )
-            }
-        };
-        let function = tree.get(tree.function_of(id));
-        if identifiers(tree.text(&function.span)).any(|n| n == "value") || declared(text).is_some()
-        {
-            return Err(Unplaced::Unread);
-        }
-        let new = format!(
-            "{{\n{deeper}const auto value = {value};\n{deeper}{name};\n{deeper}{store}\n{deeper}{name};\n{indentation}}}"
-        );
-        Ok(Placed {
-            barrier: name,
-            place: format!(
-                "after the read and after the write of line {line}, which is split: read into a variable first"
-            ),
-            edit: Edit::new(vec![self.text.replace(span, new)]).ok_or(Unplaced::Unread)?,
-        })
-    }
-
-    /// The `if` without `else` of which a statement is all that it does.
-    fn branch_of(&self, id: StatementId) -> Option<StatementId> {
-        let tree = self.tree;
-        let parent = tree.get(id).parent?;
-        let branch = match tree.get(parent).kind {
-            Kind::If => parent,
-            Kind::Block if tree.get(parent).parts.len() == 1 => tree.get(parent).parent?,
-            _ => return None,
-        };
-        let statement = tree.get(branch);
-        (statement.kind == Kind::If && statement.parts.len() == 1).then_some(branch)
-    }
-
-    fn moved_out(&mut self, id: StatementId) -> Option<Edit> {
-        let tree = self.tree;
-        let block = tree.get(id).parent?;
-        let branch = match tree.get(block).kind {
-            Kind::Block => tree.get(block).parent?,
-            _ => return None,
-        };
-        let statement = tree.get(branch);
-        let text = self.text.written(&tree.get(id).span).to_owned();
-        if !is_block_barrier(&text, "")
-            || statement.kind != Kind::If
-            || self.agreements.behind(branch) != Agreement::Block
-        {
-            return None;
-        }
-        let parts = &tree.get(block).parts;
-        let index = parts.iter().position(|p| *p == id)?;
-        let removed = self.text.without_line(&tree.get(id).span);
-        if index + 1 == parts.len() {
-            return Edit::new(vec![removed, self.text.behind(branch, &text)]);
-        }
-        if index == 0 || statement.parts.len() != 1 {
-            return None;
-        }
-        let (name, changes, _) = self.reopened(block, index - 1)?;
-        match format!("{name};") == text {
-            true => Edit::new(changes.into_iter().chain([removed]).collect()),
-            false => None,
-        }
     }
 }
 

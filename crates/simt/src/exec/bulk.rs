@@ -141,7 +141,7 @@ impl<O: Hooks> Core<'_, O> {
         let operations = block.warps[w].operations.get_or_insert_default();
         let number = operations.next();
         if O::WATCHES
-            && let Some(bulk) = self.bulk_of(block, w, &operation)
+            && let Some(bulk) = Bulk::of(self.program, block.who(w), &operation)
         {
             bulk.begins(&mut self.observer, number);
         }
@@ -248,7 +248,7 @@ impl<O: Hooks> Core<'_, O> {
                 }
                 self.move_runs(block, w, &mut operation);
                 if O::WATCHES
-                    && let Some(bulk) = self.bulk_of(block, w, &operation)
+                    && let Some(bulk) = Bulk::of(self.program, block.who(w), &operation)
                 {
                     bulk.performed(&mut self.observer);
                 }
@@ -458,29 +458,6 @@ impl<O: Hooks> Core<'_, O> {
                 .take(op.element.into())
         };
         slots.iter().flat_map(bytes).collect()
-    }
-
-    /// What observers are told of an operation that moves something.
-    fn bulk_of<'b>(&self, block: &Block, w: usize, operation: &'b Operation) -> Option<Bulk<'b>>
-    where
-        Self: 'b,
-    {
-        let program = self.program;
-        let Work::Runs {
-            op, runs, reduce, ..
-        } = &operation.work
-        else {
-            return None;
-        };
-        Some(Bulk {
-            program,
-            op: &program.bulk_ops[*op as usize],
-            who: block.who(w),
-            lane: operation.mask.trailing_zeros() as usize,
-            site: operation.site,
-            runs,
-            reduce: reduce.as_ref(),
-        })
     }
 }
 

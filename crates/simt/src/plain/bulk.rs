@@ -134,7 +134,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let w = self.w;
         let number = (self.warp_mut().operations.get_or_insert_default()).next();
         if O::WATCHES
-            && let Some(bulk) = self.bulk_of(&operation)
+            && let Some(bulk) = Bulk::of(self.core.program, self.who(), &operation)
         {
             bulk.begins(&mut self.core.observer, number);
         }
@@ -195,7 +195,10 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 }
             }
             self.move_runs(&mut operation);
-            if let (true, Some(bulk)) = (O::WATCHES, self.bulk_of(&operation)) {
+            if let (true, Some(bulk)) = (
+                O::WATCHES,
+                Bulk::of(self.core.program, self.who(), &operation),
+            ) {
                 bulk.performed(&mut self.core.observer);
             }
         }
@@ -349,29 +352,6 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let read = program.bulk_ops[op as usize].read;
         read.map_or(Space::Shared, |read| {
             space_of(program.memory_ops[read as usize].space)
-        })
-    }
-
-    /// What observers are told of an operation that moves something.
-    fn bulk_of<'b>(&self, operation: &'b Operation) -> Option<Bulk<'b>>
-    where
-        Self: 'b,
-    {
-        let program = self.core.program;
-        let Work::Runs {
-            op, runs, reduce, ..
-        } = &operation.work
-        else {
-            return None;
-        };
-        Some(Bulk {
-            program,
-            op: &program.bulk_ops[*op as usize],
-            who: self.who(),
-            lane: operation.mask.trailing_zeros() as usize,
-            site: operation.site,
-            runs,
-            reduce: reduce.as_ref(),
         })
     }
 }
