@@ -494,7 +494,7 @@ mod tests {
     #[case("n=1:i31", "is not an element type")]
     #[case("m=tensor:f17[64]:box=8", "`f17` is not a type")]
     #[case("m=tensor:f16[64]", "box is missing")]
-    #[case("m=tensor:f16[64,64]:box=8", "`box` has 1 numbers")]
+    #[case("m=tensor:f16[64,64]:box=8", "`box` has 1 number,")]
     #[case("m=tensor:f16[64]:box=8:swizzle=16B", "`16B` is not a swizzle")]
     #[case("m=tensor:f16[64]:box=9", "a row of 18 bytes")]
     #[case(

@@ -11,7 +11,7 @@
 
 use session::buffer::ElementType;
 use session::fill::Fill;
-use simt::tensor_map::{Arguments, Element, RANK, Swizzle, TensorMap};
+use simt::tensor_map::{Arguments, Element, MapError, Swizzle, TensorMap};
 use std::fmt;
 
 /// A tensor, and the boxes in which it is moved.
@@ -137,15 +137,16 @@ pub(super) fn parse(
     }
     for (what, count) in [("box", spec.extent.len()), ("step", spec.steps.len())] {
         if count != spec.dims.len() {
+            let noun = if count == 1 { "number" } else { "numbers" };
             return Err(problem(format!(
-                "`{what}` has {count} numbers, but the tensor has {} dimensions",
+                "`{what}` has {count} {noun}, and the tensor has {} dimensions",
                 spec.dims.len()
             )));
         }
     }
     match spec.map(0) {
         Ok(_) => Ok(spec),
-        Err(what) => Err((what, None)),
+        Err(error) => Err((error.to_string(), None)),
     }
 }
 
@@ -200,7 +201,7 @@ impl TensorSpec {
     /// # Errors
     ///
     /// What CUDA would refuse.
-    pub fn map(&self, address: u64) -> Result<TensorMap, String> {
+    pub fn map(&self, address: u64) -> Result<TensorMap, MapError> {
         let reversed = |numbers: &[u32]| -> Vec<u32> { numbers.iter().rev().copied().collect() };
         let dims: Vec<u64> = self.dims.iter().rev().copied().collect();
         let strides = self.strides();
@@ -216,10 +217,7 @@ impl TensorSpec {
             l2_promotion: 0,
             fill: self.fills_nan.into(),
         };
-        if self.dims.len() > RANK {
-            return Err(format!("a tensor has at most {RANK} dimensions"));
-        }
-        TensorMap::tile(&arguments, &reversed(&self.extent)).map_err(|e| e.to_string())
+        TensorMap::tile(&arguments, &reversed(&self.extent))
     }
 }
 

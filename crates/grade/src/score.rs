@@ -276,3 +276,65 @@ fn share_of(limit: &Limit, measure: f64) -> f64 {
         false => 0.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{DrawResult, InputResult};
+    use std::collections::BTreeMap;
+
+    /// What the results of an example's part earn, with one draw of each input.
+    fn earned(credit: Credit, outcomes: &[Outcome]) -> Option<f64> {
+        let text = include_str!("../../../examples/course/reduction/assignment.yaml");
+        let mut assignment = crate::assignment::read::from_yaml("assignment.yaml", text).unwrap();
+        assignment.parts.retain(|part| part.check == Kind::Output);
+        let [part] = &mut assignment.parts[..] else {
+            panic!("one part judges results");
+        };
+        (part.points, part.credit) = (40.0, Some(credit));
+        let inputs = outcomes.iter().enumerate();
+        let inputs = inputs.map(|(number, outcome)| InputResult {
+            id: number.to_string(),
+            visible: true,
+            draws: vec![DrawResult {
+                sizes: BTreeMap::new(),
+                seed: 0,
+                outcome: outcome.clone(),
+                promise: String::new(),
+                counts: BTreeMap::new(),
+                reference: BTreeMap::new(),
+            }],
+        });
+        let observed = Observed {
+            inputs: inputs.collect(),
+            ..Observed::default()
+        };
+        let evidence = Evidence {
+            refused: None,
+            observed: &observed,
+        };
+        score(&assignment, evidence).0[0].earned
+    }
+
+    #[test]
+    fn results_that_are_right_in_one_order_of_threads_earn_half() {
+        let wrong = || Outcome::Wrong {
+            what: String::new(),
+            differences: Vec::new(),
+            elements: 1,
+        };
+        let both = || Outcome::Right.or_in_step(wrong());
+        let dependent = |outcome| matches!(outcome, Outcome::ScheduleDependent { .. });
+        assert!(dependent(both()) && dependent(wrong().or_in_step(Outcome::Right)));
+        assert_eq!(wrong().or_in_step(wrong()), wrong());
+        for (credit, outcomes, points) in [
+            (Credit::PerInput, vec![Outcome::Right, both()], 30.0),
+            (Credit::PerInput, vec![wrong(), both()], 10.0),
+            (Credit::All, vec![Outcome::Right, both()], 20.0),
+            (Credit::All, vec![wrong(), both()], 0.0),
+            (Credit::All, vec![Outcome::Right, Outcome::Right], 40.0),
+        ] {
+            assert_eq!(earned(credit, &outcomes), Some(points), "{outcomes:?}");
+        }
+    }
+}

@@ -17,8 +17,8 @@ pub fn limit(body: &[Stmt]) -> u32 {
 }
 
 fn needed(body: &[Stmt]) -> u32 {
-    let mut widths = HashMap::new();
-    declared(body, &mut widths);
+    let mut declared = Declared::default();
+    declared.collect(body);
     let mut labels = HashMap::new();
     let mut alive: HashMap<String, (usize, usize)> = HashMap::new();
     let mut loops = Vec::new();
@@ -29,7 +29,7 @@ fn needed(body: &[Stmt]) -> u32 {
             Stmt::Label(label) => drop(labels.insert(label.name.clone(), at)),
             Stmt::Instruction(instruction) => {
                 each_name(instruction, &mut |name| {
-                    if widths.contains_key(name) {
+                    if declared.width(name).is_some() {
                         alive.entry(name.to_owned()).or_insert((at, at)).1 = at;
                     }
                 });
@@ -52,7 +52,7 @@ fn needed(body: &[Stmt]) -> u32 {
     }
     let mut changes = vec![0i64; at + 2];
     for (name, (first, last)) in &alive {
-        let width = i64::from(widths[name]);
+        let width = i64::from(declared.width(name).unwrap_or(0));
         changes[*first] += width;
         changes[*last] -= width;
     }
@@ -64,27 +64,45 @@ fn needed(body: &[Stmt]) -> u32 {
     most.max().unwrap_or(0) as u32
 }
 
-/// Registers by name, in units of 32 bits; predicates have registers of their own.
-fn declared(body: &[Stmt], out: &mut HashMap<String, u32>) {
-    for statement in body {
-        match statement {
-            Stmt::Variable(v) if v.space == StateSpace::Reg && v.ty != ScalarType::Pred => {
-                use ScalarType::*;
-                let width = match v.ty {
-                    B64 | U64 | S64 | F64 => 2,
-                    B128 => 4,
-                    _ => 1,
-                };
-                match v.count {
-                    Some(count) => {
-                        out.extend((0..count).map(|number| (format!("{}{number}", v.name), width)));
+/// Registers, in units of 32 bits; predicates have registers of their own.
+#[derive(Default)]
+struct Declared {
+    /// One by one.
+    names: HashMap<String, u32>,
+    /// `%r<99>`: the prefix, with how many there are, which may be any number.
+    families: HashMap<String, (u32, u32)>,
+}
+
+impl Declared {
+    fn collect(&mut self, body: &[Stmt]) {
+        for statement in body {
+            match statement {
+                Stmt::Variable(v) if v.space == StateSpace::Reg && v.ty != ScalarType::Pred => {
+                    use ScalarType::*;
+                    let width = match v.ty {
+                        B64 | U64 | S64 | F64 => 2,
+                        B128 => 4,
+                        _ => 1,
+                    };
+                    match v.count {
+                        Some(count) => drop(self.families.insert(v.name.clone(), (count, width))),
+                        None => drop(self.names.insert(v.name.clone(), width)),
                     }
-                    None => drop(out.insert(v.name.clone(), width)),
                 }
+                Stmt::Block(inner) => self.collect(inner),
+                _ => {}
             }
-            Stmt::Block(inner) => declared(inner, out),
-            _ => {}
         }
+    }
+
+    fn width(&self, name: &str) -> Option<u32> {
+        if let Some(width) = self.names.get(name) {
+            return Some(*width);
+        }
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = name[prefix.len()..].parse::<u32>().ok()?;
+        let (count, width) = self.families.get(prefix)?;
+        (number < *count).then_some(*width)
     }
 }
 
@@ -139,6 +157,12 @@ mod tests {
         let one = "mov.b32 %r1, 1; add.s32 %r2, %r1, 1; add.s32 %r3, %r2, 1;";
         let wide = "mov.b64 %rd1, 1; ld.global.b32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0;";
         assert_eq!((of(two), of(one), of(wide)), (2, 1, 2));
+    }
+
+    #[test]
+    fn a_family_of_any_size_takes_no_room() {
+        let text = "{ .reg .b32 %q<4000000000>; mov.b32 %q1, 1; mov.b32 %q3999999999, %q1; }";
+        assert_eq!(of(text), 1);
     }
 
     #[test]

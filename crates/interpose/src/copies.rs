@@ -46,7 +46,7 @@ ret;
     )
 }
 
-/// The most that are noted.
+/// The most that are noted: the oldest is checked before another one is.
 const NOTED: usize = 256;
 const GRID: [u32; 3] = [128, 1, 1];
 const BLOCK: [u32; 3] = [256, 1, 1];
@@ -74,7 +74,12 @@ impl State {
         if self.order.is_alone(stream) {
             let stamp = self.order.operation(stream);
             if self.noted.len() == NOTED {
-                self.noted.remove(0);
+                let order = &self.order;
+                self.noted.retain(|noted| !order.is_done(&noted.stamp));
+            }
+            if self.noted.len() == NOTED {
+                let oldest = self.noted.remove(0);
+                self.check_noted(oldest);
             }
             let noted = Noted {
                 stamp,
@@ -101,16 +106,21 @@ impl State {
             .noted
             .extract_if(.., |n| !order.follows(stream, &n.stamp));
         for noted in unordered.collect::<Vec<_>>() {
-            let number = self.next_number();
-            let changed = self.order.launch_at(number, noted.stamp);
-            self.tell_concurrent(changed.as_deref());
-            let Some(own) = self.shadow.as_ref().map(|s| s.stream) else {
-                return;
-            };
-            self.check_copy(noted.name, number, own, &noted.ranges);
-            if let Some(shadow) = &self.shadow {
-                shadow.wait();
-            }
+            self.check_noted(noted);
+        }
+    }
+
+    /// Checks a copy that was noted, as of when it was issued.
+    fn check_noted(&mut self, noted: Noted) {
+        let Some(own) = self.shadow.as_ref().map(|s| s.stream) else {
+            return;
+        };
+        let number = self.next_number();
+        let changed = self.order.launch_at(number, noted.stamp);
+        self.tell_concurrent(changed.as_deref());
+        self.check_copy(noted.name, number, own, &noted.ranges);
+        if let Some(shadow) = &self.shadow {
+            shadow.wait();
         }
     }
 

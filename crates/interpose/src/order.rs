@@ -170,20 +170,24 @@ impl LaunchOrder {
         self.given_up.filter(|_| self.used.len() > 1)
     }
 
+    /// An event is recorded on a stream.
     pub fn record(&mut self, event: usize, stream: StreamName) {
         let agent = self.agent(stream);
         self.host.record(event as u64, agent);
     }
 
+    /// A stream is to wait for an event.
     pub fn wait(&mut self, event: usize, stream: StreamName) {
         let agent = self.agent(stream);
         self.host.wait(event as u64, agent);
     }
 
+    /// The host has waited for an event.
     pub fn await_event(&mut self, event: usize) {
         self.host.wait(event as u64, HOST);
     }
 
+    /// An event is destroyed: its handle may come back as another one's.
     pub fn forget_event(&mut self, event: usize) {
         self.host.forget_event(event as u64);
     }
@@ -195,6 +199,7 @@ impl LaunchOrder {
         self.host.synchronize(agent);
     }
 
+    /// The host has waited for all streams.
     pub fn synchronize_all(&mut self) {
         for agent in 1..self.host.agents() {
             self.host.synchronize(Agent(agent));

@@ -217,17 +217,21 @@ pub enum MapError {
     Rank(u32, &'static str),
     #[error("the tensor's address {0:#x} is not a multiple of {1}")]
     Address(u64, u64),
-    #[error("{1} elements along dimension {0}: 1 to 2^32 are possible")]
+    #[error("{1} elements along dimension {0} (0 is the innermost): 1 to 2^32 are possible")]
     Dimension(usize, u64),
-    #[error("a stride of {1} bytes along dimension {0}: multiples of {2} below 2^40 are possible")]
+    #[error(
+        "a stride of {1} bytes along dimension {0} (0 is the innermost): multiples of {2} below 2^40 are possible"
+    )]
     Stride(usize, u64, u64),
-    #[error("a box of {1} elements along dimension {0}: 1 to 256 are possible")]
+    #[error(
+        "a box of {1} elements along dimension {0} (0 is the innermost): 1 to 256 are possible"
+    )]
     Box(usize, u32),
     #[error("a row of {0} bytes in the box, which is not a multiple of 16")]
     Row(u64),
     #[error("a row of {0} bytes in the box, which is longer than the swizzle's span of {1}")]
     Span(u64, u64),
-    #[error("a step of {1} along dimension {0}: 1 to 8 are possible")]
+    #[error("a step of {1} along dimension {0} (0 is the innermost): 1 to 8 are possible")]
     Step(usize, u32),
     #[error("there is no interleaved layout {0}")]
     Interleave(u32),
@@ -239,7 +243,7 @@ pub enum MapError {
     Promotion(u32),
     #[error("there is no filling {0} of elements of this type")]
     Fill(u32),
-    #[error("corners {1} and {2} along dimension {0} of a bounding box")]
+    #[error("corners {1} and {2} along dimension {0} (0 is the innermost) of a bounding box")]
     Corner(usize, i32, i32),
     #[error("{0} channels of a pixel: 1 to 256 are possible")]
     Channels(u32),
