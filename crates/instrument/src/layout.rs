@@ -189,6 +189,8 @@ pub struct RawFinding {
     pub shared: bool,
     /// Whether both accesses are strong, or something of too narrow a scope stands between them.
     pub scope: bool,
+    /// Whether both are strong accesses of one warp, which only lockstep orders.
+    pub lockstep: bool,
     /// Whether two blocks or launches are involved.
     pub cross: bool,
     /// First byte of the unit: an address of global memory, or of the block's shared memory.
@@ -259,6 +261,7 @@ impl Results {
                 writes: info & 8 != 0,
                 shared,
                 scope: info & 2 != 0,
+                lockstep: info & 16 != 0,
                 cross: info & 4 != 0,
                 address: long(at + 24),
                 count: count.max(1),
@@ -343,6 +346,7 @@ mod tests {
             writes: true,
             shared: false,
             scope: false,
+            lockstep: false,
             cross: true,
             address: 0xabc,
             count: 12,
