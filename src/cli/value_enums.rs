@@ -2,8 +2,8 @@
 
 use catalog::equivalent::Kind;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use evidence::conformance::family::Family;
 use evidence::Under;
+use evidence::conformance::family::Family;
 use evidence::sanitizer::Tool;
 use report::Format;
 

@@ -349,9 +349,18 @@ fn races_on_the_simulated_driver(#[case] case: &str, #[case] verdict: &str, #[ca
         ("RACETRAP_RECORDINGS", recordings.to_str().unwrap()),
     ];
     let shown = setting.wrapper_with("races", case, &variables);
-    assert!(shown.starts_with(&format!("{verdict} {case} under races: ")), "{shown}");
-    assert!(shown.ends_with(&format!("--- exit status {status}\n")), "{shown}");
-    let kept = recordings.join(env!("CARGO_PKG_VERSION")).join("races").join(case);
+    assert!(
+        shown.starts_with(&format!("{verdict} {case} under races: ")),
+        "{shown}"
+    );
+    assert!(
+        shown.ends_with(&format!("--- exit status {status}\n")),
+        "{shown}"
+    );
+    let kept = recordings
+        .join(env!("CARGO_PKG_VERSION"))
+        .join("races")
+        .join(case);
     assert!(kept.join("report.json").exists() && kept.join("receipt.json").exists());
 }
 

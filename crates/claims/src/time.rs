@@ -281,7 +281,10 @@ fn job(catalog: &Catalog, run: &Run, capability: (u32, u32)) -> Result<(Job, Fin
     let job = gpu::job(&prepared, &plan, ptx).map_err(|e| e.to_string())?;
     let job = repeated(job, WARM_UP + REPETITIONS);
     match job.problem() {
-        None => Ok((job, Fingerprint::of(catalog, entry, capability, Detector::Native))),
+        None => Ok((
+            job,
+            Fingerprint::of(catalog, entry, capability, Detector::Native),
+        )),
         Some(problem) => Err(problem),
     }
 }

@@ -199,7 +199,9 @@ fn named(root: &Path, folder: &Path) -> Option<(Under, String)> {
         .chain(folder.strip_prefix(root).ok()?.components())
         .map(|part| part.as_os_str().to_string_lossy().into_owned())
         .collect();
-    let at = whole.iter().rposition(|part| Under::named(part).is_some())?;
+    let at = whole
+        .iter()
+        .rposition(|part| Under::named(part).is_some())?;
     let case = whole[at + 1..].join("/");
     (!case.is_empty()).then_some((Under::named(&whole[at])?, case))
 }

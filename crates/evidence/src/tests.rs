@@ -229,10 +229,7 @@ fn a_fingerprint_changes_with_what_runs_and_with_nothing_else() {
     assert_ne!(native(&catalog, &other, (9, 0)), before);
     let source = catalog.tree.files.get_mut(&entry.kernel_file()).unwrap();
     source.to_mut().push_str("// more\n");
-    assert_ne!(
-        native(&catalog, &entry, (9, 0)).source,
-        before.source
-    );
+    assert_ne!(native(&catalog, &entry, (9, 0)).source, before.source);
 }
 
 #[test]

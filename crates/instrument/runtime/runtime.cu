@@ -18,6 +18,7 @@ struct Config {
   u32 finding_count, kept_mask;
   u32 global_shift; // a record of global memory stands for 1 << shift bytes
   u32 unused;
+  u64 numbers;    // of launches of graphs' nodes, by slot
 };
 
 // A thread, in its local memory. Kernels keep it in registers (`inline.ptx`), and store it in front of each call.
@@ -212,6 +213,13 @@ template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross,
   return found;
 }
 
+// Whether the block may have observed a strong write: what a thread does behind a strong read comes after the write that it has read, or that the
+// read-modify-writes did between which it stands ("Causality Order": observation order, then base causality order).
+IN bool observes(const Thread *t, bool cross, u32 earlier) {
+  const Sync *here = sync_of(t, t->block);
+  return (!cross || earlier == GPU) && (load(&here->reads) || !cross && load(&here->narrow_reads));
+}
+
 enum { SPACE_SHARED = 1, RULE_SCOPE = 2, CROSS = 4, CURRENT_WRITES = 8, LOCKSTEP = 16 };
 
 template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 desc, u32 info) {
@@ -291,6 +299,7 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
     if (!from_kept && !cross && ordered == UNORDERED) lockstep<F>(t, old, address, desc, space);
     return UNORDERED;
   }
+  if (ordered == UNORDERED && was.kind == WRITTEN && earlier && observes(t, cross, earlier)) ordered = PERHAPS;
   if (ordered == PERHAPS) {
     if (!from_kept) count(t, ASSUMED);
     return PERHAPS;

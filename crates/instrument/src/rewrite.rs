@@ -9,7 +9,7 @@ use crate::sync::{self, SyncEvent};
 use crate::walk::{constants, is_all};
 use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
-use ptx::semantics::{Space, TypedInstruction};
+use ptx::semantics::{Effect, Space, TypedInstruction};
 use std::collections::HashMap;
 
 /// Bits of an access's description (`runtime/runtime.cu`, `D_…`).
@@ -163,7 +163,8 @@ impl Rewriter<'_> {
                 SyncEvent::Release(reach) => {
                     out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
                 }
-                SyncEvent::Strong(reach, reads, writes) if self.facts.fences => {
+                // Without fences, what a strong read has observed is all that it orders.
+                SyncEvent::Strong(reach, reads, writes) if self.facts.fences || returns(&typed) => {
                     let does = u64::from(*reads) | u64::from(*writes) << 1;
                     let does = (ScalarType::B32, int(does));
                     out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
@@ -496,6 +497,12 @@ fn declarations() -> Vec<Stmt> {
 }
 
 /// A kernel finds out who its thread is.
+/// Whether an instruction hands a value of memory to its thread.
+fn returns(typed: &TypedInstruction) -> bool {
+    let effect = typed.memory.as_ref().map(|memory| memory.effect);
+    effect.is_some_and(|effect| effect.reads() && effect != Effect::Reduction)
+}
+
 fn prologue_of_kernel() -> Vec<Stmt> {
     let state = "__racetrap_state";
     vec![

@@ -109,6 +109,7 @@ impl State {
         self.shadow = None;
         self.copies = None;
         self.noted.clear();
+        self.replays = crate::replays::Replays::default();
     }
 
     /// The program ends.
@@ -180,8 +181,13 @@ fn hands_data_on(found: &RawFinding, launched: &Launched) -> bool {
         let load = [first, second]
             .into_iter()
             .find(|s| s.access == SiteAccess::Read)?;
-        let waits = program.facts.control_only.get(position(load, module, &program)?);
-        let atomic = [first, second].iter().any(|s| s.access == SiteAccess::Atomic);
+        let waits = program
+            .facts
+            .control_only
+            .get(position(load, module, &program)?);
+        let atomic = [first, second]
+            .iter()
+            .any(|s| s.access == SiteAccess::Atomic);
         Some(!atomic && waits != Some(&true))
     };
     both().unwrap_or(false)

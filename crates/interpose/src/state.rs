@@ -1,6 +1,7 @@
 //! What the library knows of the program, in one place under one lock.
 
 use crate::order::LaunchOrder;
+use crate::replays::Replays;
 use crate::shadow::Shadow;
 use context::options::Options;
 use context::record::{Record, Recorder};
@@ -53,8 +54,28 @@ pub struct Copies {
     pub handles: [usize; 2],
 }
 
-/// What a copy does to memory of the device: address, bytes, whether it writes.
-pub type Range = (u64, u64, bool);
+/// What a copy does to memory of the device: rows of so many bytes, one every `pitch` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub at: u64,
+    pub bytes: u64,
+    pub rows: u64,
+    pub pitch: u64,
+    pub writes: bool,
+}
+
+impl Range {
+    /// In one piece.
+    pub fn whole(at: u64, bytes: u64, writes: bool) -> Range {
+        Range {
+            at,
+            bytes,
+            rows: 1,
+            pitch: bytes,
+            writes,
+        }
+    }
+}
 
 /// A copy that other work may still have to follow.
 pub struct Noted {
@@ -105,6 +126,8 @@ pub struct State {
     pub kernels: HashMap<usize, Arc<Kernel>>,
     /// The device that is watched.
     pub shadow: Option<Shadow>,
+    /// Graphs.
+    pub replays: Replays,
     /// Launches by their number on the device.
     pub launched: Vec<Option<Launched>>,
     /// What orders them.
@@ -135,6 +158,7 @@ impl State {
             modules: HashMap::new(),
             kernels: HashMap::new(),
             shadow: None,
+            replays: Replays::default(),
             launched: vec![None; 256],
             order: LaunchOrder::default(),
             copies: None,

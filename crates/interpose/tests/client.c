@@ -101,7 +101,14 @@ int main(int argc, char **argv)
             DO("cuEventRecord", event, first);
             DO("cuEventSynchronize", event);
         }
-        if (strstr(how, "copy"))
+        if (strstr(how, "copy2d")) {
+            /* two rows of 64 bytes, one every 256: from the first byte on, or where no thread comes */
+            struct {
+                size_t x, y; unsigned kind; const void *host; unsigned long long device; void *array; size_t pitch;
+                size_t tx, ty; unsigned tkind; void *thost; unsigned long long tdevice; void *tarray; size_t tpitch, width, height;
+            } copy = {0, 0, 1, numbers, 0, 0, 64, 0, strstr(how, "apart") ? 8 : 0, 2, 0, at, 0, 256, 64, 2};
+            DO("cuMemcpy2DAsync", &copy, second);
+        } else if (strstr(how, "copy"))
             DO("cuMemsetD32Async", at, 7, 64, second);
         else
             DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, second, params, (void **)0);

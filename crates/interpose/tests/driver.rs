@@ -217,6 +217,14 @@ fn copies_race_with_launches() {
         };
         assert!(told.contains(call), "{told}");
     }
+    let rows = beside("copy2d");
+    rows.printed();
+    assert_eq!(rows.findings(), [("data-race".to_owned(), 2)]);
+    let told = format!("{:?}", rows.of("finding"));
+    assert!(told.contains("`cuMemcpy2DAsync`"), "{told}");
+    let apart = beside("copy2d-apart");
+    apart.printed();
+    assert_eq!((apart.findings(), apart.doubts()), (Vec::new(), Vec::new()));
     let right = beside("ordered-copy");
     right.printed();
     assert_eq!((right.findings(), right.doubts()), (Vec::new(), Vec::new()));

@@ -54,11 +54,7 @@ fn a_race_counts_at_its_lines_alone_and_by_its_rule() {
     let hit = judged(RACE, &report("findings", "data-race", &[19, 27]));
     assert_eq!(
         hit,
-        (
-            Verdict::Caught,
-            Some(true),
-            vec!["data-race#1".to_owned()]
-        )
+        (Verdict::Caught, Some(true), vec!["data-race#1".to_owned()])
     );
     for report in [
         report("findings", "data-race", &[19, 5]),
@@ -99,7 +95,12 @@ fn what_did_not_run_to_its_end_says_nothing() {
     assert!(matches!(receipt, RacesError::NoReceipt { .. }));
     let elsewhere = trouble(|r| r.receipt = r.receipt.as_ref().map(|t| t.replace("races", "x")));
     assert!(matches!(elsewhere, RacesError::NoReceipt { .. }));
-    let idle = trouble(|r| r.receipt = r.receipt.as_ref().map(|t| t.replace("\"runs\":4", "\"runs\":0")));
+    let idle = trouble(|r| {
+        r.receipt = r
+            .receipt
+            .as_ref()
+            .map(|t| t.replace("\"runs\":4", "\"runs\":0"))
+    });
     assert!(matches!(idle, RacesError::NoRuns { .. }));
     let late = trouble(|r| (r.run.status, r.run.seconds) = (124, Some(60)));
     assert!(matches!(late, RacesError::TimedOut { seconds: 60 }));

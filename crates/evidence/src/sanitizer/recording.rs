@@ -89,12 +89,7 @@ impl Recording {
     /// # Errors
     ///
     /// Files that can't be written.
-    pub fn keep(
-        &self,
-        root: &Path,
-        under: impl Into<Under>,
-        case: &str,
-    ) -> io::Result<PathBuf> {
+    pub fn keep(&self, root: &Path, under: impl Into<Under>, case: &str) -> io::Result<PathBuf> {
         let under = under.into();
         let version = self.run.version.as_deref().unwrap_or("unknown-version");
         let folder = root.join(version).join(under.name()).join(case);

@@ -5,7 +5,7 @@ use evidence::sanitizer::recording::without_folders;
 use evidence::sanitizer::{
     Judgement, Kind, Record, Recording, Severity, Tool, ToolError, judge, log, xml,
 };
-use evidence::{Untold, Detector, Evidence, Observation};
+use evidence::{Detector, Evidence, Observation, Untold};
 use report::Verdict;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

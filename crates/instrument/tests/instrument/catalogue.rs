@@ -220,7 +220,11 @@ fn hands_data_on(job: &Job, ran: &Ran, finding: &RawFinding) -> bool {
     let program = Program::lower(&tree, &job.ptx, &load.function).unwrap();
     let before = &job.ptx.as_bytes()[..load.span.0 as usize];
     let line = 1 + before.iter().filter(|b| **b == b'\n').count() as u32;
-    let site = program.sites.iter().position(|s| s.ptx_line == line).unwrap();
+    let site = program
+        .sites
+        .iter()
+        .position(|s| s.ptx_line == line)
+        .unwrap();
     !program.facts.control_only[site]
 }
 
