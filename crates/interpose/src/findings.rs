@@ -112,12 +112,29 @@ impl State {
         self.replays = crate::replays::Replays::default();
     }
 
+    /// The program is made to end, and its kernels may run on: nothing is asked of the device.
+    pub fn stopped(&mut self) {
+        let results = self.shadow.as_ref().map(|s| s.results_at_hand());
+        for found in results.iter().flat_map(|r| &r.findings) {
+            self.found(found);
+        }
+        self.doubt("the program was made to end while kernels may have run".to_owned());
+        self.tell_totals();
+    }
+
     /// The program ends.
     pub fn end(&mut self) {
-        if std::mem::replace(&mut self.told.ended, true) {
+        if self.told.ended {
             return;
         }
         self.flush();
+        self.tell_totals();
+    }
+
+    fn tell_totals(&mut self) {
+        if std::mem::replace(&mut self.told.ended, true) {
+            return;
+        }
         let without: Vec<String> = self
             .totals
             .iter()

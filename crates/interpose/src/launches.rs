@@ -252,6 +252,7 @@ impl State {
         if totals.watched == 1 && self.told.at_end() {
             // SAFETY: a function without parameters, of a library that stays loaded.
             unsafe { libc::atexit(end) };
+            crate::stopped::listen();
         }
     }
 

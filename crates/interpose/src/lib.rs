@@ -23,3 +23,4 @@ mod real_driver;
 mod replays;
 mod shadow;
 mod state;
+mod stopped;

@@ -216,6 +216,14 @@ impl Shadow {
         self.wait();
     }
 
+    /// What was found, without asking the device: not how often.
+    pub fn results_at_hand(&self) -> Results {
+        // SAFETY: as below.
+        let findings =
+            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
+        Results::read(findings, &[], FINDINGS)
+    }
+
     /// What was found, and whether the device could still be asked how often.
     pub fn results(&self) -> (Results, bool) {
         // SAFETY: it is that long and stays; the device writes whole words, and says last that it has.

@@ -10,7 +10,7 @@ use ptx::ast::Module;
 use report::SourceFile;
 use session::host_order::Stamp;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// A module that was loaded with checks.
 pub struct Loaded {
@@ -180,9 +180,19 @@ impl State {
     }
 }
 
+static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+
 /// The state; made when it is first asked for.
 pub fn state() -> MutexGuard<'static, State> {
-    static STATE: OnceLock<Mutex<State>> = OnceLock::new();
     let state = STATE.get_or_init(|| Mutex::new(State::new()));
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The state, if it is there and nobody has it.
+pub fn try_state() -> Option<MutexGuard<'static, State>> {
+    match STATE.get()?.try_lock() {
+        Ok(state) => Some(state),
+        Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }

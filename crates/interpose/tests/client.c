@@ -1,13 +1,15 @@
 /* A client of the driver: client FILE.ptx KERNEL BLOCKS THREADS [HOW] launches a kernel whose parameters are a buffer of 1,024 ints, 0, 1, 2, …,
  * and their number, and prints their sum, weighted by place, so that other results are another sum.
  * HOW: by `extra`, by `cuLaunchKernelEx` (ex), with a limit of dynamic shared memory of the program's own (limit), in a context that is gone before the
- * program ends (release); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
+ * program ends (release), ended by a signal before anybody has waited (stopped); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
  * or twice, on two streams (streams), that an event orders, or the host, or the legacy stream, or a callback.
  * It asks for all names as runtimes do, by cuGetProcAddress. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef unsigned (*Call)();
 static unsigned (*ask)(const char *, void **, int, unsigned long long, unsigned *);
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
         /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
         DO("cuFuncSetAttribute", kernel, 8, 64);
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 64, (void *)0, params, (void **)0);
-    } else if (!*how || !strcmp(how, "release")) {
+    } else if (!*how || !strcmp(how, "release") || !strcmp(how, "stopped")) {
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, (void *)0, params, (void **)0);
     } else {
         void *first, *second, *event;
@@ -113,6 +115,11 @@ int main(int argc, char **argv)
         else
             DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, second, params, (void **)0);
         }
+    }
+    if (!strcmp(how, "stopped")) {
+        /* what a time limit does, before anybody has waited */
+        kill(getpid(), SIGTERM);
+        pause();
     }
     DO("cuCtxSynchronize");
     DO("cuMemcpyDtoH", numbers, at, sizeof numbers);
