@@ -12,10 +12,10 @@
 __global__ void race(int *data) { data[threadIdx.x / 2] = threadIdx.x; }
 __global__ void crash(int *data) { data[1ll << 40] = 1; }
 __global__ void hang(volatile int *data) { while (data[0] >= 0) { } }
-// 64 lines, each of which races with each other one: some 2,000 findings.
-__global__ void full(int *data, int first)
+// 64 lines, each of which races with each other one in some launch: some 2,000 findings.
+__global__ void full(int *data, int first, int second)
 {
-    switch ((threadIdx.x + first) % 64) {
+    switch (threadIdx.x ? second : first) {
     case 0: data[0] = first + 0; break;
     case 1: data[0] = first + 1; break;
     case 2: data[0] = first + 2; break;
@@ -101,8 +101,9 @@ int main(int argc, char **argv)
     if (strcmp(how, "unwaited"))
         OK(cudaDeviceSynchronize());
     if (!strcmp(how, "full"))
-        for (int i = 0; i < 64; i++)
-            full<<<1, 64>>>(data, i);
+        for (int i = 0; i < 64 * 64; i++)
+            if (i / 64 < i % 64)
+                full<<<1, 2>>>(data, i / 64, i % 64);
     if (!strcmp(how, "crash"))
         crash<<<1, 1>>>(data);
     if (!strcmp(how, "hang") || !strcmp(how, "unwaited"))

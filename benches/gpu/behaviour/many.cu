@@ -2,7 +2,7 @@
 //
 // expect: launches clean watched=70000
 // expect: barriers clean
-// expect: captured clean
+// expect: captured clean watched=200
 // expect: racy data-race
 #include <cstdio>
 #include <cstring>
@@ -20,7 +20,7 @@ __global__ void turns(int *data, int turns, int racy)
     }
     if (!racy)
         __syncthreads();
-    data[t] = tile[63 - t];
+    data[blockIdx.x * 64 + t] = tile[63 - t];
 }
 #define OK(call) do { cudaError_t e = (call); if (e) { printf("%s: %s\n", #call, cudaGetErrorString(e)); return 9; } } while (0)
 int main(int argc, char **argv)
@@ -29,6 +29,7 @@ int main(int argc, char **argv)
     int *data;
     OK(cudaMalloc(&data, 4096 * 4));
     OK(cudaMemset(data, 0, 4096 * 4));
+    OK(cudaDeviceSynchronize());
     if (!strcmp(how, "launches")) {
         for (int i = 0; i < 70000; i++)
             step<<<4, 64>>>(data);
@@ -50,5 +51,5 @@ int main(int argc, char **argv)
     int first;
     OK(cudaMemcpy(&first, data, 4, cudaMemcpyDeviceToHost));
     printf("%d\n", first);
-    return !strcmp(how, "launches") && first != 70000;
+    return !strcmp(how, "launches") && first != 70000 || !strcmp(how, "captured") && first != 200;
 }

@@ -1,7 +1,10 @@
 //! What a test of the catalogue runs under: a tool of compute-sanitizer, or racetrap's own checks on the GPU.
 
-use crate::Detector;
 use crate::sanitizer::Tool;
+use crate::sanitizer::judge::{Judgement, verdict};
+use crate::{Detector, races};
+use catalog::case::ExpectedVerdict;
+use catalog::load::Entry;
 use std::fmt;
 
 /// What watches a test.
@@ -29,6 +32,26 @@ impl Under {
             Under::Races => "races",
             Under::Sanitizer(tool) => tool.name(),
         }
+    }
+
+    /// What is expected of a case: what it says, or `clean` of correct ones. `None` where a buggy one says nothing about it.
+    pub fn expectation(self, entry: &Entry) -> Option<ExpectedVerdict> {
+        let tool = match self {
+            Under::Races => return races::expectation(entry),
+            Under::Sanitizer(tool) => tool,
+        };
+        match Detector::from(tool).expectation(&entry.case.expect) {
+            Some(expected) => Some(expected.verdict),
+            None if entry.case.is_meant_buggy() => None,
+            None => Some(ExpectedVerdict::Clean),
+        }
+    }
+
+    /// Whether a judgement is the expected one; `None` where nothing is expected.
+    pub fn is_expected(self, judgement: &Judgement, entry: &Entry) -> Option<bool> {
+        let expected = self.expectation(entry)?;
+        let strays = expected == ExpectedVerdict::Caught && judgement.astray().next().is_some();
+        Some(judgement.verdict == verdict(expected) && !strays)
     }
 
     /// By its name.

@@ -109,7 +109,7 @@ impl State {
         self.shadow = None;
         self.copies = None;
         self.noted.clear();
-        self.replays = crate::replays::Replays::default();
+        self.replays = crate::state::Replays::default();
     }
 
     /// The program is made to end, and its kernels may run on: nothing is asked of the device.

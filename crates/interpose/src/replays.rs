@@ -12,34 +12,8 @@ use crate::launches::current_device;
 use crate::order::StreamName;
 use crate::real_driver::real;
 use crate::shadow::SLOTS;
-use crate::state::{Kernel, State};
+use crate::state::{Kernel, Node, Replayed, Replays, State};
 use instrument::layout::{self, Launch};
-use std::collections::HashMap;
-use std::sync::Arc;
-
-/// A node that launches a kernel.
-struct Node {
-    handle: usize,
-    slot: u32,
-    /// The kernel and how it is launched; `None` where it can't be watched.
-    launch: Option<(Arc<Kernel>, [u32; 3], [u32; 3])>,
-}
-
-/// A graph that can be launched.
-struct Replayed {
-    nodes: Vec<Node>,
-    first: u32,
-    /// The stream of its last replay, and an event behind that.
-    last: Option<usize>,
-    event: usize,
-}
-
-/// Those that can be launched, by handle.
-#[derive(Default)]
-pub struct Replays {
-    graphs: HashMap<usize, Replayed>,
-    next: u32,
-}
 
 /// Node types (`CUgraphNodeType`).
 const KERNEL: u32 = 0;

@@ -1,7 +1,6 @@
 //! What the library knows of the program, in one place under one lock.
 
 use crate::order::LaunchOrder;
-use crate::replays::Replays;
 use crate::shadow::Shadow;
 use context::options::Options;
 use context::record::{Record, Recorder};
@@ -83,6 +82,30 @@ pub struct Noted {
     /// The call.
     pub name: &'static str,
     pub ranges: Vec<Range>,
+}
+
+/// A node of a graph that launches a kernel.
+pub struct Node {
+    pub handle: usize,
+    pub slot: u32,
+    /// The kernel and how it is launched; `None` where it can't be watched.
+    pub launch: Option<(Arc<Kernel>, [u32; 3], [u32; 3])>,
+}
+
+/// A graph that can be launched.
+pub struct Replayed {
+    pub nodes: Vec<Node>,
+    pub first: u32,
+    /// The stream of its last replay, and an event behind that.
+    pub last: Option<usize>,
+    pub event: usize,
+}
+
+/// Graphs that can be launched, by handle.
+#[derive(Default)]
+pub struct Replays {
+    pub graphs: HashMap<usize, Replayed>,
+    pub next: u32,
 }
 
 /// Sums of a kernel.

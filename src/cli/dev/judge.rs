@@ -7,7 +7,7 @@ use catalog::annotation::action_name;
 use catalog::case::ExpectedVerdict;
 use catalog::load::{Catalog, Entry};
 use clap::Args;
-use evidence::sanitizer::judge::{Report, expectation, verdict};
+use evidence::sanitizer::judge::{Report, verdict};
 use evidence::sanitizer::recording::{Run, read_if_there};
 use evidence::sanitizer::{Judgement, Recording, ToolError, log};
 use evidence::{Detector, Under, Untold};
@@ -126,7 +126,7 @@ fn answer(
     decided: Result<Judgement, Untold>,
     color: bool,
 ) -> Result<(String, u8), Failure> {
-    let expected = expectation(tool, entry);
+    let expected = tool.expectation(entry);
     let judgement = match decided {
         Ok(judgement) => judgement,
         Err(trouble) => {
@@ -143,7 +143,7 @@ fn answer(
             };
         }
     };
-    let ok = judgement.is_expected(tool, entry);
+    let ok = tool.is_expected(&judgement, entry);
     let mut out = headline(entry, tool, &judgement, ok, color);
     let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
     for report in &judgement.reports {

@@ -9,7 +9,6 @@ use super::record::{End, Kind, Record, Severity};
 use super::recording::Recording;
 use super::tool_error::ToolError;
 use super::{Tool, xml};
-use crate::{Detector, Under, races};
 use catalog::annotation::{Fault, Home};
 use catalog::case::ExpectedVerdict;
 use catalog::expect::{Expected, Missing};
@@ -65,26 +64,6 @@ impl Judgement {
         self.reports
             .iter()
             .filter(|report| report.hits.is_empty() && !report.kind.is_of_the_host())
-    }
-
-    /// Whether this is what a case expects; `None` where a buggy case says nothing about the tool.
-    pub fn is_expected(&self, under: Under, entry: &Entry) -> Option<bool> {
-        let expected = expectation(under, entry)?;
-        let strays = expected == ExpectedVerdict::Caught && self.astray().next().is_some();
-        Some(self.verdict == verdict(expected) && !strays)
-    }
-}
-
-/// What is expected of a case: what it says, or `clean` for correct ones.
-pub fn expectation(under: Under, entry: &Entry) -> Option<ExpectedVerdict> {
-    let tool = match under {
-        Under::Races => return races::expectation(entry),
-        Under::Sanitizer(tool) => tool,
-    };
-    match Detector::from(tool).expectation(&entry.case.expect) {
-        Some(expected) => Some(expected.verdict),
-        None if entry.case.is_meant_buggy() => None,
-        None => Some(ExpectedVerdict::Clean),
     }
 }
 
