@@ -5,8 +5,8 @@
 //! numbers of its nodes are written there, on the very stream of the replay; where the last one was on another stream, an event of ours orders the
 //! writing behind it, as the driver orders the replays themselves (CUDA Driver API, `cuGraphLaunch`). So nothing waits on the host.
 //!
-//! The nodes of a replay count as ordered, branches too. Copies and memsets of a graph are not checked; conditional nodes, graphs that are updated
-//! as a whole, and graphs that are launched into a capture are not watched, which is told.
+//! The nodes of a replay count as ordered. Graphs with branches, copies and memsets of graphs beside other streams, conditional nodes, graphs that are
+//! updated as a whole, and graphs that are launched into a capture are told: there something is not watched, or taken to be ordered.
 
 use crate::launches::current_device;
 use crate::order::StreamName;
@@ -15,41 +15,61 @@ use crate::shadow::SLOTS;
 use crate::state::{Kernel, Node, Replayed, Replays, State};
 use instrument::layout::{self, Launch};
 
-/// Node types (`CUgraphNodeType`).
-const KERNEL: u32 = 0;
-const GRAPH: u32 = 4;
-const CONDITIONAL: u32 = 13;
+/// What a graph has.
+#[derive(Default)]
+struct Contents {
+    /// Nodes that launch kernels, also of graphs in it.
+    kernels: Vec<usize>,
+    /// Whether there are copies or memsets.
+    copies: bool,
+    /// Whether some nodes are not ordered.
+    branches: bool,
+    /// Whether something else launches kernels.
+    more: bool,
+}
 
-/// Kernel nodes of a graph and of those in it; and whether there is something else that launches kernels.
-fn kernels(graph: usize, out: &mut Vec<usize>) -> bool {
-    let mut count = 0usize;
-    let none = std::ptr::null_mut::<usize>();
-    if real!(cuGraphGetNodes(graph => usize, none => *mut usize, &mut count => *mut usize)) != 0 {
-        return true;
-    }
-    let mut nodes = vec![0usize; count];
-    if real!(cuGraphGetNodes(graph => usize, nodes.as_mut_ptr() => *mut usize, &mut count => *mut usize))
-        != 0
-    {
-        return true;
-    }
-    let mut more = false;
-    for node in nodes {
-        let mut kind = u32::MAX;
-        real!(cuGraphNodeGetType(node => usize, &mut kind => *mut u32));
-        match kind {
-            KERNEL => out.push(node),
-            GRAPH => {
-                let mut inner = 0usize;
-                let known =
-                    real!(cuGraphChildGraphNodeGetGraph(node => usize, &mut inner => *mut usize));
-                more |= known != 0 || kernels(inner, out);
+impl Contents {
+    fn add(&mut self, graph: usize) {
+        /// `CUgraphNodeType`
+        const KERNEL: u32 = 0;
+        const MEMCPY: u32 = 1;
+        const MEMSET: u32 = 2;
+        const GRAPH: u32 = 4;
+        const CONDITIONAL: u32 = 13;
+        let none = std::ptr::null_mut::<usize>();
+        let (mut count, mut roots) = (0usize, 0usize);
+        let asked = [
+            real!(cuGraphGetNodes(graph => usize, none => *mut usize, &mut count => *mut usize)),
+            real!(cuGraphGetRootNodes(graph => usize, none => *mut usize, &mut roots => *mut usize)),
+        ];
+        let mut nodes = vec![0usize; count];
+        let got = real!(cuGraphGetNodes(graph => usize, nodes.as_mut_ptr() => *mut usize, &mut count => *mut usize));
+        if asked != [0, 0] || got != 0 {
+            self.more = true;
+            return;
+        }
+        self.branches |= roots > 1;
+        for node in nodes {
+            let (mut kind, mut followers) = (u32::MAX, 0usize);
+            real!(cuGraphNodeGetType(node => usize, &mut kind => *mut u32));
+            let told = real!(cuGraphNodeGetDependentNodes(node => usize, none => *mut usize, &mut followers => *mut usize));
+            self.branches |= told != 0 || followers > 1;
+            match kind {
+                KERNEL => self.kernels.push(node),
+                MEMCPY | MEMSET => self.copies = true,
+                GRAPH => {
+                    let mut inner = 0usize;
+                    match real!(cuGraphChildGraphNodeGetGraph(node => usize, &mut inner => *mut usize))
+                    {
+                        0 => self.add(inner),
+                        _ => self.more = true,
+                    }
+                }
+                CONDITIONAL => self.more = true,
+                _ => {}
             }
-            CONDITIONAL => more = true,
-            _ => {}
         }
     }
-    more
 }
 
 impl Replays {
@@ -82,10 +102,15 @@ impl Replays {
 impl State {
     /// A graph can be launched: the nodes that are to learn their slots.
     pub fn instantiated(&mut self, replayed: usize, graph: usize) -> Vec<(usize, u32)> {
-        let mut nodes = Vec::new();
-        if kernels(graph, &mut nodes) {
+        let mut contents = Contents::default();
+        contents.add(graph);
+        if contents.more {
             self.doubt("kernels in conditional nodes of graphs were not watched".to_owned());
         }
+        if contents.branches {
+            self.doubt("the branches of a graph were taken to be ordered".to_owned());
+        }
+        let nodes = contents.kernels;
         if let Some(device) = current_device() {
             self.open(device);
         }
@@ -108,6 +133,7 @@ impl State {
         let known = Replayed {
             nodes: known.collect(),
             first,
+            copies: contents.copies,
             last: None,
             event,
         };
@@ -180,6 +206,7 @@ impl State {
             return;
         };
         let (first, last, event) = (replayed.first, replayed.last, replayed.event);
+        let replayed_copies = replayed.copies;
         let slots = replayed.nodes.len();
         let launches: Vec<_> = replayed
             .nodes
@@ -194,6 +221,11 @@ impl State {
         let Some(numbers) = here.map(|s| s.numbers) else {
             return;
         };
+        if replayed_copies && !self.order.is_alone(name) {
+            self.doubt(
+                "copies and memsets of graphs were not compared with other streams".to_owned(),
+            );
+        }
         self.refine_if_due();
         // All numbers of a replay are of one round.
         let most = launches.len().min(layout::LAST_LAUNCH as usize);

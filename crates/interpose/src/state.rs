@@ -96,6 +96,8 @@ pub struct Node {
 pub struct Replayed {
     pub nodes: Vec<Node>,
     pub first: u32,
+    /// Whether it has copies or memsets.
+    pub copies: bool,
     /// The stream of its last replay, and an event behind that.
     pub last: Option<usize>,
     pub event: usize,

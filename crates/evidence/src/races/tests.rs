@@ -67,6 +67,18 @@ fn a_race_counts_at_its_lines_alone_and_by_its_rule() {
     assert_eq!((missed.0, missed.1), (Verdict::Missed, Some(false)));
 }
 
+/// The GPU compares no values that are computed.
+#[test]
+fn a_race_between_values_that_came_out_equal_is_the_planted_one() {
+    let catalog = Catalog::embedded().unwrap();
+    let entry = catalog.find("same_value/all-lanes").unwrap();
+    let told = report("findings", "data-race", &[16, 16])
+        .replace(FILE, "kernels/same_value/butterfly.cu");
+    let judgement = judge(entry, &recording(&entry.id, &told)).unwrap();
+    assert_eq!(judgement.verdict, Verdict::Caught);
+    assert_eq!(judgement.reports[0].hits, ["same-value-write#1"]);
+}
+
 #[test]
 fn a_correct_kernel_is_clean_only_where_all_was_watched() {
     let clean = judged(CORRECT, &report("clean", "", &[]));
