@@ -72,8 +72,8 @@ fn a_race_counts_at_its_lines_alone_and_by_its_rule() {
 fn a_race_between_values_that_came_out_equal_is_the_planted_one() {
     let catalog = Catalog::embedded().unwrap();
     let entry = catalog.find("same_value/all-lanes").unwrap();
-    let told = report("findings", "data-race", &[16, 16])
-        .replace(FILE, "kernels/same_value/butterfly.cu");
+    let told =
+        report("findings", "data-race", &[16, 16]).replace(FILE, "kernels/same_value/butterfly.cu");
     let judgement = judge(entry, &recording(&entry.id, &told)).unwrap();
     assert_eq!(judgement.verdict, Verdict::Caught);
     assert_eq!(judgement.reports[0].hits, ["same-value-write#1"]);
