@@ -21,7 +21,10 @@ fn a_new_project_passes() {
     let folder = made();
     let at = folder.path();
     let shown = racetrap(at, &["test", "--catalog", "mine", "--locked"]);
-    assert!(shown.contains("caught 1/1 · false alarms 0/1"), "{shown}");
+    assert!(
+        shown.contains("caught 1/1 · findings in correct kernels 0/1"),
+        "{shown}"
+    );
     assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
     let shown = racetrap(
         at,
@@ -57,6 +60,51 @@ fn a_new_project_passes() {
     let again = racetrap(at, &["new", "mine"]);
     assert!(again.contains("`mine` is not empty"), "{again}");
     assert!(again.ends_with("--- exit status 2\n"), "{again}");
+}
+
+/// In a project's folder its catalogue is meant, and what is wrong with one of its kernels is a finding, not an alarm.
+#[test]
+fn a_project_is_found_from_its_folder() {
+    let folder = made();
+    let at = folder.path().join("mine");
+    let shown = racetrap(&at, &["list"]);
+    assert!(shown.contains("2 cases: 1 buggy, 1 correct"), "{shown}");
+    let shown = racetrap(&at, &["run"]);
+    assert!(shown.contains("findings in correct kernels 0/1"), "{shown}");
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    // The case of the past bug, as if its kernel were right.
+    edit(
+        &at.join("cases/example/no-barrier.yaml"),
+        "twin: reverse\nwhy: A thread reads its partner's element before the partner has written it.\n",
+        "",
+    );
+    edit(
+        &at.join("cases/example/no-barrier.yaml"),
+        "simulator: caught\n  racecheck: caught",
+        "simulator: clean",
+    );
+    let kernel = at.join("kernels/example/reverse.cu");
+    let text = fs::read_to_string(&kernel).unwrap();
+    let text: Vec<&str> = text
+        .lines()
+        .map(|line| line.split(" //~").next().unwrap_or_default())
+        .collect();
+    fs::write(&kernel, text.join("\n") + "\n").unwrap();
+    let shown = racetrap(&at, &["run", "no-barrier", "-v"]);
+    assert!(shown.starts_with("findings "), "{shown}");
+    assert!(
+        shown.contains("error[data-race]") && !shown.contains("alarm"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    // What it says to repeat, works there.
+    let token = shown
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("racetrap replay "))
+        .unwrap();
+    let shown = racetrap(&at, &["replay", token.trim_matches('\'')]);
+    assert!(shown.contains("error[data-race]"), "{shown}");
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
 }
 
 #[test]
@@ -166,7 +214,7 @@ fn a_baseline_of_a_project() {
     // It accepts what it lists, not what is new.
     edit(at, "data[t] = tile[", "tile[0] = t;\n    data[t] = tile[");
     let shown = test(&["--baseline", "known.json"]);
-    assert!(shown.contains("false-alarm"), "{shown}");
+    assert!(shown.contains("findings     example/reverse"), "{shown}");
     ends(&shown, 1);
     // An entry whose finding is gone is told, and goes.
     edit(at, "    tile[0] = t;\n", "");
