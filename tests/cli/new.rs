@@ -65,33 +65,38 @@ fn a_new_project_passes() {
 /// In a project's folder its catalogue is meant, and what is wrong with one of its kernels is a finding, not an alarm.
 #[test]
 fn a_project_is_found_from_its_folder() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
     let folder = made();
     let at = folder.path().join("mine");
+    if let Ok(tools) = fs::read_link(folder.path().join(".toolchain")) {
+        std::os::unix::fs::symlink(tools, at.join(".toolchain")).unwrap();
+    }
     let shown = racetrap(&at, &["list"]);
     assert!(shown.contains("2 cases: 1 buggy, 1 correct"), "{shown}");
     let shown = racetrap(&at, &["run"]);
     assert!(shown.contains("findings in correct kernels 0/1"), "{shown}");
     assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
     // The case of the past bug, as if its kernel were right.
-    edit(
-        &at.join("cases/example/no-barrier.yaml"),
-        "twin: reverse\nwhy: A thread reads its partner's element before the partner has written it.\n",
-        "",
-    );
-    edit(
-        &at.join("cases/example/no-barrier.yaml"),
-        "simulator: caught\n  racecheck: caught",
-        "simulator: clean",
-    );
-    let kernel = at.join("kernels/example/reverse.cu");
-    let text = fs::read_to_string(&kernel).unwrap();
-    let text: Vec<&str> = text
-        .lines()
-        .map(|line| line.split(" //~").next().unwrap_or_default())
-        .collect();
-    fs::write(&kernel, text.join("\n") + "\n").unwrap();
+    let change = |file: &str, changed: &dyn Fn(&str) -> Option<String>| {
+        let text = fs::read_to_string(at.join(file)).unwrap();
+        let lines: Vec<String> = text.lines().filter_map(changed).collect();
+        fs::write(at.join(file), lines.join("\n") + "\n").unwrap();
+    };
+    change("cases/example/no-barrier.yaml", &|line| {
+        let of_bugs = ["twin:", "why:", "  racecheck:"];
+        let is = |start: &&str| line.starts_with(start);
+        (!of_bugs.iter().any(|start| is(&start)))
+            .then(|| line.replace("simulator: caught", "simulator: clean"))
+    });
+    change("kernels/example/reverse.cu", &|line| {
+        line.split(" //~").next().map(str::to_owned)
+    });
+    let shown = racetrap(&at, &["dev", "renew", "."]);
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
     let shown = racetrap(&at, &["run", "no-barrier", "-v"]);
-    assert!(shown.starts_with("findings "), "{shown}");
+    assert!(shown.contains("\nfindings  "), "{shown}");
     assert!(
         shown.contains("error[data-race]") && !shown.contains("alarm"),
         "{shown}"

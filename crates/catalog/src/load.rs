@@ -200,26 +200,12 @@ pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<
                 let hint = Hint::new(&word, known.into_iter());
                 CatalogError::UnknownWord { place, word, hint }
             }
-            Fault::Other(message) => {
-                // An error about a key as a whole, for which the YAML reader gives no place.
-                let place = match message.contains("`expect` ") {
-                    true => {
-                        let (line, column) = locate(text, &["expect".into()]);
-                        Place {
-                            line,
-                            column,
-                            ..place
-                        }
-                    }
-                    false => place,
-                };
-                bad_expression(
-                    &place,
-                    &message,
-                    text.get(error.offset..).unwrap_or_default(),
-                )
-                .unwrap_or(CatalogError::Syntax { place, message })
-            }
+            Fault::Other(message) => bad_expression(
+                &place,
+                &message,
+                text.get(error.offset..).unwrap_or_default(),
+            )
+            .unwrap_or(CatalogError::Syntax { place, message }),
         }
     })
 }

@@ -39,7 +39,7 @@ pub fn locate(yaml: &str, path: &[Step<'_>]) -> (usize, usize) {
             };
             let error = from_str_by(yaml, seed).err()?;
             let found = matches!(&error.fault, Fault::Other(message) if message == FOUND);
-            found.then_some((error.line, error.column))
+            (found && error.line > 0).then_some((error.line, error.column))
         })
         .unwrap_or((1, 1))
 }

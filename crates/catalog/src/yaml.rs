@@ -5,7 +5,7 @@
 //! comparison with them would be wrong or false.
 
 use serde::de::{DeserializeOwned, DeserializeSeed};
-use serde_saphyr::{DuplicateKeyPolicy, Error, Options, options};
+use serde_saphyr::{DuplicateKeyPolicy, Error, NonFiniteFloatPolicy, Options, options};
 use std::fmt;
 
 /// Why a text could not be read.
@@ -67,33 +67,49 @@ impl fmt::Display for YamlError {
 
 impl std::error::Error for YamlError {}
 
-impl From<Error> for YamlError {
-    fn from(error: Error) -> YamlError {
+impl YamlError {
+    /// What is wrong with a text, in the value that these keys lead to.
+    fn new(error: &Error, keys: &str, text: &str) -> YamlError {
         let at = error.location();
         let number = |value: Option<u64>| value.and_then(|v| usize::try_from(v).ok()).unwrap_or(0);
+        let offset = number(at.and_then(|at| at.span().byte_offset()));
+        let fault = match error.without_snippet() {
+            Error::SerdeUnknownField {
+                field, expected, ..
+            } => Fault::UnknownKey {
+                key: field.clone(),
+                known: expected.clone(),
+            },
+            Error::SerdeUnknownVariant {
+                variant, expected, ..
+            } => Fault::UnknownWord {
+                word: variant.clone(),
+                known: expected.clone(),
+            },
+            Error::NonFiniteFloat { value, .. } => {
+                Fault::Other(format!("`{value}` is not a finite number"))
+            }
+            other => {
+                let message = other.to_string();
+                let place = message.rfind(" at line ").filter(|_| at.is_some());
+                let mut message = message[..place.unwrap_or(message.len())].to_owned();
+                if let Error::InvalidScalar { .. } = other {
+                    let value = text.get(offset..).unwrap_or_default();
+                    let end = value.find(['\n', ',', ']', '}', '#']);
+                    let value = value[..end.unwrap_or(value.len())].trim_end();
+                    message = format!("{message}: `{value}`");
+                }
+                Fault::Other(match keys {
+                    "." | "" => message,
+                    keys => format!("{keys}: {message}"),
+                })
+            }
+        };
         YamlError {
+            fault,
             line: number(at.map(|at| at.line())),
             column: number(at.map(|at| at.column())),
-            offset: number(at.and_then(|at| at.span().byte_offset())),
-            fault: match error.without_snippet() {
-                Error::SerdeUnknownField {
-                    field, expected, ..
-                } => Fault::UnknownKey {
-                    key: field.clone(),
-                    known: expected.clone(),
-                },
-                Error::SerdeUnknownVariant {
-                    variant, expected, ..
-                } => Fault::UnknownWord {
-                    word: variant.clone(),
-                    known: expected.clone(),
-                },
-                other => {
-                    let message = other.to_string();
-                    let place = message.rfind(" at line ").filter(|_| at.is_some());
-                    Fault::Other(message[..place.unwrap_or(message.len())].to_owned())
-                }
-            },
+            offset,
         }
     }
 }
@@ -101,6 +117,10 @@ impl From<Error> for YamlError {
 fn settings() -> Options {
     options! {
         strict_booleans: true,
+        // `010` is 8 to some readers and 10 to others, `1_000` is a number to some: both are words.
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::Reject,
         duplicate_keys: DuplicateKeyPolicy::Error,
         with_snippet: false,
     }
@@ -112,24 +132,36 @@ fn settings() -> Options {
 ///
 /// The text is no YAML, is too large or too deep, or is not what the type wants.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
-    Ok(serde_saphyr::from_str_with_options(text, settings())?)
+    let mut keys = String::new();
+    let read = |reader: serde_saphyr::Deserializer<'_, '_>| {
+        serde_path_to_error::deserialize(reader).map_err(|error| {
+            keys = error.path().to_string();
+            error.into_inner()
+        })
+    };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, settings(), read)
+        .map_err(|error| YamlError::new(&error, &keys, text))?;
+    // The reader refuses them where any value may stand, and not where a number has to.
+    let lower = text.to_ascii_lowercase();
+    if lower.contains(".nan") || lower.contains(".inf") {
+        serde_saphyr::from_str_with_options::<serde_json::Value>(text, settings())
+            .map_err(|error| YamlError::new(&error, "", text))?;
+    }
+    Ok(value)
 }
 
 /// Reads with a seed.
 ///
 /// # Errors
 ///
-/// As [`from_str`].
+/// As [`from_str`], without the keys that lead to the place.
 pub fn from_str_by<'de, S: DeserializeSeed<'de>>(
     text: &'de str,
     seed: S,
 ) -> Result<S::Value, YamlError> {
     let read = |reader: serde_saphyr::Deserializer<'de, '_>| seed.deserialize(reader);
-    Ok(serde_saphyr::with_deserializer_from_str_with_options(
-        text,
-        settings(),
-        read,
-    )?)
+    serde_saphyr::with_deserializer_from_str_with_options(text, settings(), read)
+        .map_err(|error| YamlError::new(&error, "", text))
 }
 
 #[cfg(test)]
@@ -142,7 +174,7 @@ mod tests {
         let read: Value =
             from_str("[n, yes, on, true, ~, 010, 0x10, 0o10, 1_000, 1e3, '5', -1]").unwrap();
         let expected = json!([
-            "n", "yes", "on", true, null, 10, 16, 8, "1_000", 1000.0, "5", -1
+            "n", "yes", "on", true, null, "010", 16, 8, "1_000", 1000.0, "5", -1
         ]);
         assert_eq!(read, expected);
     }
