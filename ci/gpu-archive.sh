@@ -50,6 +50,9 @@ else
         }
         cp "$found" "$folder/bin"
         strip "$folder/bin/$program" 2>/dev/null || true
+        # The library of `racetrap exec --on gpu`, where it is installed.
+        library=$(dirname "$found")/../lib/racetrap/libracetrap_interpose.so
+        [[ ! -f $library ]] || cp "$library" "$folder/bin"
     done
 fi
 { git rev-parse HEAD && git status --short; } >"$folder/revision.txt" 2>/dev/null || true

@@ -3,8 +3,8 @@
 #
 #   ci/gpu-run.sh FOLDER [PROFILE…] [-- ARGUMENTS FOR cargo nextest run]
 #
-# Profiles: gpu (results only), racecheck, synccheck, memcheck, initcheck; the default is all five. Further arguments
-# select tests: `-- scan`, `-- --partition count:1/4`. Needs an NVIDIA driver and, for the last four profiles,
+# Profiles: races (racetrap's checks in the kernels), gpu (results only), racecheck, synccheck, memcheck, initcheck; the default is all six.
+# Further arguments select tests: `-- scan`, `-- --partition count:1/4`. Needs an NVIDIA driver and, for the last four profiles,
 # compute-sanitizer; needs neither Rust nor a network. Exit status: 0 if all profiles passed, 1 if a test failed or a
 # profile exceeded its time limit.
 #
@@ -38,7 +38,7 @@ while (($#)); do
         shift
         break
         ;;
-    gpu | racecheck | synccheck | memcheck | initcheck) profiles+=("$1") ;;
+    races | gpu | racecheck | synccheck | memcheck | initcheck) profiles+=("$1") ;;
     *)
         printf 'gpu-run: no profile %s\n' "$1" >&2
         usage
@@ -46,7 +46,7 @@ while (($#)); do
     esac
     shift
 done
-((${#profiles[@]})) || profiles=(gpu racecheck synccheck memcheck initcheck)
+((${#profiles[@]})) || profiles=(races gpu racecheck synccheck memcheck initcheck)
 
 results=${RACETRAP_RESULTS:-$folder/results}
 limit=${RACETRAP_PROFILE_LIMIT:-900}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The project of `racetrap new` on a GPU, from an archive of ci/new-project.sh: its five profiles, evidence and matrix; the same without
+# The project of `racetrap new` on a GPU, from an archive of ci/new-project.sh: its six profiles, evidence and matrix; the same without
 # cargo; a planted bug; and a program of its own under each tool of compute-sanitizer.
 #
 #   ci/new-project.sh FOLDER        on a machine with Rust
@@ -20,7 +20,7 @@ for toolkit in "${CUDA_PATH:-}" /usr/local/cuda; do
 done
 {
     echo '==> the profiles, as on any GPU machine without Rust'
-    ci/gpu-run.sh "$work" gpu racecheck synccheck memcheck initcheck
+    ci/gpu-run.sh "$work" races gpu racecheck synccheck memcheck initcheck
     echo "status $?"
     echo '==> its evidence'
     racetrap dev evidence merge --catalog . results/receipts/gpu results/recordings

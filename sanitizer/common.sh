@@ -105,7 +105,11 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
         printf 'error: the arguments name no case, or more than one: sanitizer/%s TEST_BINARY CASE --exact\n' "$tool" >&2
         return 3
     fi
-    sanitizer=$(find_sanitizer) || sanitizer=''
+    if [[ $tool == races ]]; then
+        sanitizer=$(find_racetrap "$1") || sanitizer=''
+    else
+        sanitizer=$(find_sanitizer) || sanitizer=''
+    fi
     if [[ ${RACETRAP_REQUIRE_GPU:-} != 1 ]] && ! has_gpu; then
         if ! has_test "$1" "$case_id"; then
             printf 'error: there is no GPU, and %s has no test `%s` that the simulator could judge\n' "$1" "$case_id" >&2
@@ -130,13 +134,17 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     : >"$work/test.txt"
     began=$SECONDS
     if [[ -n $sanitizer ]]; then
+        if [[ $tool == races ]]; then
+            options=(exec --on gpu "${options[@]}" --format json --report "$work/records.xml" --exit-code "$found_something" --)
+        else
+            options=(--tool "$tool" "${options[@]}"
+                --target-processes all --max-connections 64 --error-exitcode "$found_something"
+                --print-limit 2000 --strip-paths no --show-backtrace device
+                --xml --save "$work/records.xml" --log-file "$work/log.txt")
+        fi
         RACETRAP_TOOL=$tool RACETRAP_RECEIPT=$work/receipt.json \
             timeout --kill-after=10 "$limit" \
-            "$sanitizer" --tool "$tool" "${options[@]}" \
-            --target-processes all --max-connections 64 --error-exitcode "$found_something" \
-            --print-limit 2000 --strip-paths no --show-backtrace device \
-            --xml --save "$work/records.xml" --log-file "$work/log.txt" \
-            "$@" >"$work/test.txt" 2>&1 &
+            "$sanitizer" "${options[@]}" "$@" >"$work/test.txt" 2>&1 &
         child=$!
         # A signal that ends the wrapper also ends the tool: `timeout` forwards it.
         trap 'kill -TERM "$child" 2>/dev/null' TERM INT HUP
@@ -147,7 +155,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     fi
 
     local version='' seconds=$((SECONDS - began))
-    [[ -n $sanitizer ]] && version=$(timeout --kill-after=1 20 "$sanitizer" --version 2>/dev/null </dev/null)
+    [[ -n $sanitizer && $tool != races ]] && version=$(timeout --kill-after=1 20 "$sanitizer" --version 2>/dev/null </dev/null)
     judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --seconds "$seconds" --tool-version "$version"
         --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
     [[ -n ${RACETRAP_CATALOG:-} ]] && judge+=(--catalog "$RACETRAP_CATALOG")

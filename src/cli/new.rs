@@ -74,6 +74,7 @@ pub fn new(args: &NewArgs) -> Result<(String, u8), Failure> {
     text += &format!(
         "\nmade the package `{name}`; in {shown}:\n  cargo test                              \
          test each case on the simulator; also cargo nextest run\n  \
+         cargo nextest run --profile races       test each case on a GPU, with race checks in its kernels\n  \
          cargo nextest run --profile racecheck   test each case on a GPU, under a tool\n  \
          racetrap test --catalog .               without cargo\n\n\
          it depends on {of}\n"

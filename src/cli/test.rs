@@ -65,6 +65,7 @@ pub struct TestArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Simulator,
+    Races,
     Gpu,
     Racecheck,
     Synccheck,
@@ -75,6 +76,7 @@ enum On {
 impl Choice for On {
     const ALL: &'static [On] = &[
         On::Simulator,
+        On::Races,
         On::Gpu,
         On::Racecheck,
         On::Synccheck,
@@ -85,6 +87,7 @@ impl Choice for On {
     fn name(self) -> &'static str {
         match self {
             On::Simulator => "simulator",
+            On::Races => "races",
             On::Gpu => "gpu",
             On::Racecheck => "racecheck",
             On::Synccheck => "synccheck",
@@ -96,6 +99,7 @@ impl Choice for On {
     fn summary(self) -> &'static str {
         match self {
             On::Simulator => "The race detector and the results, without a GPU",
+            On::Races => "A GPU, with race checks in the kernels",
             On::Gpu => "The results on a GPU",
             On::Racecheck => "A GPU under racecheck: races in shared memory",
             On::Synccheck => "A GPU under synccheck: barriers that not all threads reach",

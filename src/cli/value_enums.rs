@@ -2,6 +2,7 @@
 
 use catalog::equivalent::Kind;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use evidence::Under;
 use evidence::conformance::family::Family;
 use evidence::sanitizer::Tool;
 use report::Format;
@@ -50,6 +51,19 @@ impl Choice for Format {
             Format::Html => "One page with pictures, for a browser; it loads nothing",
             Format::Markdown => "A table and the findings, for the summary of a job in CI",
             Format::Concise => "One line a finding",
+        }
+    }
+}
+
+impl Choice for Under {
+    const ALL: &'static [Under] = &Under::ALL;
+    fn name(self) -> &'static str {
+        Under::name(self)
+    }
+    fn summary(self) -> &'static str {
+        match self {
+            Under::Races => "Races, by racetrap's own checks",
+            Under::Sanitizer(tool) => Choice::summary(tool),
         }
     }
 }

@@ -309,7 +309,7 @@ fn any_other_program_fails() {
     }
     let setting = Setting::new(Some(CLEAN));
     setting.script("test-binary", "#!/usr/bin/env bash\necho passed\n");
-    for tool in ["racecheck", "synccheck", "memcheck", "initcheck"] {
+    for tool in ["races", "racecheck", "synccheck", "memcheck", "initcheck"] {
         let shown = setting.wrapper_of(tool, &["./anything", "--exact"], &[]);
         assert!(shown.ends_with("--- exit status 3\n"), "{shown}");
         assert!(!shown.contains("passed"), "{shown}");
@@ -322,6 +322,46 @@ fn lists_of_tests_pass_through() {
     setting.script("test-binary", "#!/usr/bin/env bash\necho \"$*\"\n");
     let shown = setting.wrapper("racecheck", "--list");
     assert_eq!(shown, "--list --exact --nocapture\n--- exit status 0\n");
+}
+
+/// racetrap's own checks, on the simulated driver: the whole way from a wrapper to a verdict, without a GPU.
+#[rstest::rstest]
+#[case::caught(BUGGY, "caught", 0)]
+#[case::clean(CORRECT, "clean", 0)]
+#[case::nothing_to_find("transpose/unpadded", "missed", 0)]
+fn races_on_the_simulated_driver(#[case] case: &str, #[case] verdict: &str, #[case] status: i32) {
+    let programs = Path::new(env!("CARGO_BIN_EXE_racetrap")).parent().unwrap();
+    let setting = Setting::new(None);
+    let folder = setting.folder.path();
+    setting.script(
+        "test-binary",
+        "#!/usr/bin/env bash\nexec \"$NEXTEST_BIN_EXE_racetrap\" dev cases --catalog \"$CATALOG\" -- \"$@\"\n",
+    );
+    let library = folder.join("driver");
+    fs::create_dir(&library).unwrap();
+    let simulated = programs.join("deps/libracetrap_cuda.so");
+    std::os::unix::fs::symlink(simulated, library.join("libcuda.so.1")).unwrap();
+    let recordings = folder.join("recordings");
+    let variables = [
+        ("RACETRAP_REQUIRE_GPU", "1"),
+        ("CATALOG", env!("CARGO_MANIFEST_DIR")),
+        ("LD_LIBRARY_PATH", library.to_str().unwrap()),
+        ("RACETRAP_RECORDINGS", recordings.to_str().unwrap()),
+    ];
+    let shown = setting.wrapper_with("races", case, &variables);
+    assert!(
+        shown.starts_with(&format!("{verdict} {case} under races: ")),
+        "{shown}"
+    );
+    assert!(
+        shown.ends_with(&format!("--- exit status {status}\n")),
+        "{shown}"
+    );
+    let kept = recordings
+        .join(env!("CARGO_PKG_VERSION"))
+        .join("races")
+        .join(case);
+    assert!(kept.join("report.json").exists() && kept.join("receipt.json").exists());
 }
 
 #[test]

@@ -198,6 +198,8 @@ pub struct Expectations {
     /// The compiler's errors, if it must reject the kernel; then nothing runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<Refusal>,
+    /// racetrap's checks in kernels on a GPU.
+    pub gpu: Option<Expectation>,
     /// compute-sanitizer's racecheck.
     pub racecheck: Option<Expectation>,
     /// compute-sanitizer's synccheck.
@@ -230,6 +232,9 @@ struct ReadExpectations {
     /// The compiler's errors, if it must reject the kernel; then nothing runs.
     #[serde(default)]
     compiler: Option<Refusal>,
+    /// racetrap's checks in kernels on a GPU.
+    #[serde(default)]
+    gpu: Option<Expectation>,
     /// compute-sanitizer's racecheck.
     #[serde(default)]
     racecheck: Option<Expectation>,
@@ -264,6 +269,7 @@ impl TryFrom<ReadExpectations> for Expectations {
     fn try_from(read: ReadExpectations) -> Result<Expectations, ExpectationsError> {
         let detectors = [
             &read.simulator,
+            &read.gpu,
             &read.racecheck,
             &read.synccheck,
             &read.memcheck,
@@ -283,6 +289,7 @@ impl TryFrom<ReadExpectations> for Expectations {
                 .or(refused)
                 .ok_or(ExpectationsError::Neither)?,
             compiler: read.compiler,
+            gpu: read.gpu,
             racecheck: read.racecheck,
             synccheck: read.synccheck,
             memcheck: read.memcheck,

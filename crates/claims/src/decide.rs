@@ -186,7 +186,8 @@ impl Facts<'_> {
         let seen = evidence
             .find(&gpu.case, gpu.by)
             .ok_or_else(|| format!("{} has not run `{}`", gpu.by, gpu.case))?;
-        let now = Fingerprint::of(self.catalog, entry, evidence.device.compute_capability);
+        let capability = evidence.device.compute_capability;
+        let now = Fingerprint::of(self.catalog, entry, capability, gpu.by);
         if seen.of != now {
             return Err(format!(
                 "the evidence of {} for `{}` is stale",

@@ -14,7 +14,7 @@ use catalog::load::{Catalog, Entry};
 use catalog::simulate::Prepared;
 use device::client::RunJob;
 use device::job::{DeviceInfo, Job, Reply, Step};
-use evidence::{Fingerprint, unparsed};
+use evidence::{Detector, Fingerprint, unparsed};
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -90,7 +90,7 @@ impl Taken {
         capability: (u32, u32),
     ) -> bool {
         (&self.case, &self.with, self.inputs) == (&run.case, &run.with, run.inputs)
-            && self.of == Fingerprint::of(catalog, entry, capability)
+            && self.of == Fingerprint::of(catalog, entry, capability, Detector::Native)
     }
 }
 
@@ -281,7 +281,10 @@ fn job(catalog: &Catalog, run: &Run, capability: (u32, u32)) -> Result<(Job, Fin
     let job = gpu::job(&prepared, &plan, ptx).map_err(|e| e.to_string())?;
     let job = repeated(job, WARM_UP + REPETITIONS);
     match job.problem() {
-        None => Ok((job, Fingerprint::of(catalog, entry, capability))),
+        None => Ok((
+            job,
+            Fingerprint::of(catalog, entry, capability, Detector::Native),
+        )),
         Some(problem) => Err(problem),
     }
 }

@@ -9,9 +9,12 @@ pub mod counters;
 pub mod matrix;
 pub mod merge;
 pub mod observation;
+pub mod races;
 pub mod sanitizer;
+mod under;
 
-pub use observation::{Detector, Fingerprint, Observation, ToolReport};
+pub use observation::{Detector, Fingerprint, Observation, ToolReport, Untold};
+pub use under::Under;
 
 use device::job::DeviceInfo;
 use include_dir::{Dir, include_dir};

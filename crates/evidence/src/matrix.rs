@@ -57,7 +57,7 @@ pub struct Row {
     /// Whether it is a buggy one.
     pub buggy: bool,
     /// In the order of [`Detector::ALL`].
-    pub cells: [Cell; 6],
+    pub cells: [Cell; 7],
 }
 
 /// The sums of a detector.
@@ -85,19 +85,24 @@ pub struct Totals {
 /// All cases and all detectors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
-    /// Where the verdicts of all detectors but the simulator come from; `None` where there is no evidence.
+    /// Where the verdicts of all detectors but racetrap's come from; `None` where there is no evidence.
     pub evidence: Option<String>,
+    /// Where those of racetrap's checks on a GPU come from, if that is another one.
+    pub gpu: Option<String>,
     /// The detectors, in the order of the cells.
-    pub detectors: [Detector; 6],
+    pub detectors: [Detector; 7],
     /// By name of the case.
     pub rows: Vec<Row>,
     /// By detector.
-    pub totals: [Totals; 6],
+    pub totals: [Totals; 7],
 }
 
 impl Matrix {
-    /// Of the cases that the simulator has tried.
-    pub fn new(catalog: &Catalog, trials: &CaseResults, evidence: Option<&Evidence>) -> Matrix {
+    /// Of the cases that the simulator has tried. Of the evidence the first counts, and for racetrap's checks the first that has them.
+    pub fn new(catalog: &Catalog, trials: &CaseResults, evidence: &[Evidence]) -> Matrix {
+        let has_checks = |e: &&Evidence| e.observations.iter().any(|o| o.detector == Detector::Gpu);
+        let checks = evidence.iter().find(has_checks);
+        let evidence = evidence.first();
         let rows: Vec<Row> = trials
             .trials
             .iter()
@@ -109,11 +114,12 @@ impl Matrix {
                 buggy: entry.case.is_meant_buggy(),
                 cells: Detector::ALL.map(|detector| match detector {
                     Detector::Simulator => Cell::Says(trial.verdict),
+                    Detector::Gpu => cell(catalog, entry, detector, checks),
                     _ => cell(catalog, entry, detector, evidence),
                 }),
             })
             .collect();
-        let mut totals = [Totals::default(); 6];
+        let mut totals = [Totals::default(); 7];
         for row in &rows {
             for (sum, cell) in totals.iter_mut().zip(row.cells) {
                 sum.add(cell);
@@ -121,6 +127,10 @@ impl Matrix {
         }
         Matrix {
             evidence: evidence.map(Evidence::source),
+            gpu: checks
+                .map(|checks| &checks.device)
+                .filter(|device| evidence.is_none_or(|e| e.device != **device))
+                .map(ToString::to_string),
             detectors: Detector::ALL,
             rows,
             totals,
@@ -183,7 +193,7 @@ fn sums() -> [(&'static str, fn(&Totals) -> usize); 7] {
 }
 
 /// The sums that are worth a line: the first three, and those that are not zero everywhere.
-fn telling_sums(totals: &[Totals; 6]) -> Vec<(&'static str, [usize; 6])> {
+fn telling_sums(totals: &[Totals; 7]) -> Vec<(&'static str, [usize; 7])> {
     sums()
         .into_iter()
         .enumerate()
@@ -205,7 +215,8 @@ fn cell(catalog: &Catalog, entry: &Entry, detector: Detector, evidence: Option<&
     match found {
         None => Cell::Untried,
         Some((evidence, seen)) => {
-            let now = Fingerprint::of(catalog, entry, evidence.device.compute_capability);
+            let capability = evidence.device.compute_capability;
+            let now = Fingerprint::of(catalog, entry, capability, detector);
             match seen.of == now {
                 true => Cell::Says(seen.verdict),
                 false => Cell::Stale(seen.verdict),

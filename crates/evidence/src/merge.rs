@@ -3,8 +3,8 @@
 //! Searches folders for recordings of tools (a folder `VERSION/TOOL/CASE` with a `run.json`, see [`Recording`]) and receipts of
 //! plain runs (any other JSON file that is a receipt). The same files always give the same evidence.
 
-use super::{Evidence, FORMAT, Fingerprint, Observation};
-use crate::sanitizer::{Recording, Tool, judge};
+use super::{Detector, Evidence, FORMAT, Fingerprint, Observation, Under, Untold};
+use crate::sanitizer::Recording;
 use catalog::load::Catalog;
 use device::job::DeviceInfo;
 use device::receipt::Receipt;
@@ -70,7 +70,7 @@ pub enum MergeError {
 
 /// Something that was left behind.
 enum Left {
-    Recording(Tool, String, Recording),
+    Recording(Under, String, Recording),
     Receipt(Receipt),
 }
 
@@ -92,10 +92,15 @@ pub fn merge(catalog: &Catalog, folders: &[PathBuf]) -> Result<Evidence, MergeEr
             path: path.clone(),
             case: case.clone(),
         })?;
-        let of = Fingerprint::of(catalog, entry, device.compute_capability);
+        let detector = match what {
+            Left::Recording(under, ..) => Detector::from(*under),
+            Left::Receipt(_) => Detector::Native,
+        };
+        let of = Fingerprint::of(catalog, entry, device.compute_capability, detector);
         let seen = match what {
-            Left::Recording(tool, _, recording) => {
-                Observation::of_tool(entry, *tool, &judge(*tool, entry, recording), of)
+            Left::Recording(under, _, recording) => {
+                let judged = Untold::or_judgement(*under, entry, recording);
+                Observation::of_run(entry, *under, &judged, of)
             }
             Left::Receipt(receipt) => Observation::of_receipt(entry, receipt, of),
         };
@@ -187,16 +192,18 @@ fn search(root: &Path, folder: &Path, left: &mut Vec<(String, Left)>) -> Result<
 }
 
 /// Tool and case in `…/VERSION/TOOL/CASE`.
-fn named(root: &Path, folder: &Path) -> Option<(Tool, String)> {
+fn named(root: &Path, folder: &Path) -> Option<(Under, String)> {
     // The folder given may itself be the version's or the tool's.
     let whole: Vec<String> = root
         .components()
         .chain(folder.strip_prefix(root).ok()?.components())
         .map(|part| part.as_os_str().to_string_lossy().into_owned())
         .collect();
-    let at = whole.iter().rposition(|part| Tool::named(part).is_some())?;
+    let at = whole
+        .iter()
+        .rposition(|part| Under::named(part).is_some())?;
     let case = whole[at + 1..].join("/");
-    (!case.is_empty()).then_some((Tool::named(&whole[at])?, case))
+    (!case.is_empty()).then_some((Under::named(&whole[at])?, case))
 }
 
 fn one_device(left: &[(String, Left)]) -> Result<DeviceInfo, MergeError> {
@@ -229,7 +236,7 @@ fn one_device(left: &[(String, Left)]) -> Result<DeviceInfo, MergeError> {
 fn one_version(left: &[(String, Left)]) -> Result<Option<String>, MergeError> {
     let mut first: Option<String> = None;
     for (path, what) in left {
-        let Left::Recording(_, _, recording) = what else {
+        let Left::Recording(Under::Sanitizer(_), _, recording) = what else {
             continue;
         };
         match (&first, &recording.run.version) {

@@ -1,7 +1,8 @@
 //! An observation: the result of one detector for one case.
 
 use crate::sanitizer::judge::{Report, is_endless};
-use crate::sanitizer::{Judgement, Kind, Severity, Tool, ToolError};
+use crate::sanitizer::{self, Judgement, Kind, Recording, Severity, Tool, ToolError};
+use crate::{Under, races};
 use catalog::case::{Case, Expectation, Expectations};
 use catalog::load::{Catalog, Entry};
 use catalog::pinned::{Pin, body_hash, stable_hash};
@@ -28,6 +29,8 @@ use std::fmt;
 pub enum Detector {
     /// racetrap's simulator.
     Simulator,
+    /// racetrap's checks in kernels on a GPU.
+    Gpu,
     /// compute-sanitizer's racecheck.
     Racecheck,
     /// compute-sanitizer's synccheck.
@@ -42,8 +45,9 @@ pub enum Detector {
 
 impl Detector {
     /// All, in the order in which they are shown.
-    pub const ALL: [Detector; 6] = [
+    pub const ALL: [Detector; 7] = [
         Detector::Simulator,
+        Detector::Gpu,
         Detector::Racecheck,
         Detector::Synccheck,
         Detector::Memcheck,
@@ -55,6 +59,7 @@ impl Detector {
     pub fn name(self) -> &'static str {
         match self {
             Detector::Simulator => "simulator",
+            Detector::Gpu => "gpu",
             Detector::Racecheck => "racecheck",
             Detector::Synccheck => "synccheck",
             Detector::Memcheck => "memcheck",
@@ -67,6 +72,7 @@ impl Detector {
     pub fn expectation(self, expect: &Expectations) -> Option<&Expectation> {
         match self {
             Detector::Simulator => Some(&expect.simulator),
+            Detector::Gpu => expect.gpu.as_ref(),
             Detector::Racecheck => expect.racecheck.as_ref(),
             Detector::Synccheck => expect.synccheck.as_ref(),
             Detector::Memcheck => expect.memcheck.as_ref(),
@@ -153,6 +159,51 @@ impl From<&Report> for ToolReport {
     }
 }
 
+/// Why a run says nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untold {
+    /// In words.
+    pub reason: String,
+    /// What to do about it.
+    pub help: &'static str,
+    /// Whether it is because of a kernel that never ends.
+    pub endless: bool,
+}
+
+impl Untold {
+    /// Judges a recording by what it was made under.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be said.
+    pub fn or_judgement(
+        under: Under,
+        entry: &Entry,
+        recording: &Recording,
+    ) -> Result<Judgement, Untold> {
+        match under {
+            Under::Sanitizer(tool) => {
+                let judged = sanitizer::judge(tool, entry, recording);
+                judged.map_err(|error| Untold::from(&error, entry))
+            }
+            Under::Races => races::judge(entry, recording).map_err(|error| Untold {
+                reason: error.to_string(),
+                help: error.help(),
+                endless: false,
+            }),
+        }
+    }
+
+    /// From a tool's failure.
+    pub fn from(error: &ToolError, entry: &Entry) -> Untold {
+        Untold {
+            reason: error.to_string(),
+            help: error.help(),
+            endless: is_endless(error, entry),
+        }
+    }
+}
+
 /// Hashes of what ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -163,19 +214,37 @@ pub struct Fingerprint {
     pub ptx: String,
     /// How the case runs it: sizes, buffers, launches, oracle.
     pub case: String,
+    /// Of racetrap's checks on a GPU: the PTX with these checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<String>,
 }
 
 impl Fingerprint {
-    /// Of a case as it is now, for a GPU of this compute capability.
-    pub fn of(catalog: &Catalog, entry: &Entry, capability: (u32, u32)) -> Fingerprint {
+    /// Of a case as it is now, as a detector runs it on a GPU of this compute capability.
+    pub fn of(
+        catalog: &Catalog,
+        entry: &Entry,
+        capability: (u32, u32),
+        detector: Detector,
+    ) -> Fingerprint {
         let pin = Pin::new(&entry.case, target(capability));
-        let ptx = catalog.tree.text(&pin.ptx).and_then(body_hash);
+        let text = catalog.tree.text(&pin.ptx);
         Fingerprint {
             source: pin.source_hash(&catalog.tree),
-            ptx: ptx.unwrap_or_default().to_owned(),
+            ptx: text.and_then(body_hash).unwrap_or_default().to_owned(),
             case: stable_hash([how(&entry.case).as_str()]),
+            checks: (detector == Detector::Gpu).then(|| checks(text.unwrap_or_default())),
         }
     }
+}
+
+/// Hash of PTX with race checks: it changes with the kernel, with what is put into it, and with the runtime.
+fn checks(text: &str) -> String {
+    let checked = ptx::parse(text)
+        .ok()
+        .and_then(|tree| instrument::instrument(&tree).ok());
+    let printed = checked.map(|checked| ptx::print(&checked.module));
+    stable_hash([printed.unwrap_or_default().as_str()])
 }
 
 /// The pinned PTX that a GPU runs: the newest that it can.
@@ -254,28 +323,32 @@ impl Observation {
         self
     }
 
-    /// Of a run under a tool.
-    pub fn of_tool(
+    /// Of a run under something.
+    pub fn of_run(
         entry: &Entry,
-        tool: Tool,
-        judged: &Result<Judgement, ToolError>,
+        under: Under,
+        judged: &Result<Judgement, Untold>,
         of: Fingerprint,
     ) -> Observation {
-        let blank = Observation::blank(entry, tool.into(), of);
+        let blank = Observation::blank(entry, under.into(), of);
         match judged {
             Ok(judgement) => Observation {
                 verdict: judgement.verdict,
+                reason: match judgement.verdict {
+                    Verdict::Unsupported => judgement.reason.clone(),
+                    _ => None,
+                },
                 reports: judgement.reports.iter().map(ToolReport::from).collect(),
                 ..blank.with(&judgement.receipt)
             },
-            Err(trouble) => Observation {
+            Err(untold) => Observation {
                 // A kernel that does not end leaves a tool with nothing to say: no failure of the tool's.
-                verdict: match is_endless(trouble, entry) {
+                verdict: match untold.endless {
                     true => Verdict::Unsupported,
                     false => Verdict::Inconclusive,
                 },
-                hung: is_endless(trouble, entry),
-                reason: Some(trouble.to_string()),
+                hung: untold.endless,
+                reason: Some(untold.reason.clone()),
                 ..blank
             },
         }

@@ -196,25 +196,40 @@ fn what_does_not_belong_together_is_refused() {
     ));
 }
 
+fn native(catalog: &Catalog, entry: &catalog::load::Entry, capability: (u32, u32)) -> Fingerprint {
+    Fingerprint::of(catalog, entry, capability, Detector::Native)
+}
+
+#[test]
+fn a_fingerprint_of_checks_has_their_ptx() {
+    let mut catalog = Catalog::embedded().unwrap();
+    let entry = catalog.find(RACE).unwrap().clone();
+    let of = |catalog: &Catalog, detector| Fingerprint::of(catalog, &entry, (9, 0), detector);
+    let (with, without) = (of(&catalog, Detector::Gpu), of(&catalog, Detector::Native));
+    assert_eq!(without.checks, None);
+    assert!(with.checks.is_some());
+    let pin = catalog::pinned::Pin::new(&entry.case, "sm_90").ptx;
+    let text = catalog.tree.files.get_mut(&pin).unwrap().to_mut();
+    *text = text.replacen("ret;", "membar.gl;\n\tret;", 1);
+    assert_ne!(of(&catalog, Detector::Gpu).checks, with.checks);
+}
+
 #[test]
 fn a_fingerprint_changes_with_what_runs_and_with_nothing_else() {
     let mut catalog = Catalog::embedded().unwrap();
     let entry = catalog.find(RACE).unwrap().clone();
-    let before = Fingerprint::of(&catalog, &entry, (9, 0));
-    assert_ne!(Fingerprint::of(&catalog, &entry, (8, 9)), before);
+    let before = native(&catalog, &entry, (9, 0));
+    assert_ne!(native(&catalog, &entry, (8, 9)), before);
     let mut reworded = entry.clone();
     reworded.case.title.push('!');
     reworded.case.expect.racecheck = None;
-    assert_eq!(Fingerprint::of(&catalog, &reworded, (9, 0)), before);
+    assert_eq!(native(&catalog, &reworded, (9, 0)), before);
     let mut other = entry.clone();
     other.case.buffers.clear();
-    assert_ne!(Fingerprint::of(&catalog, &other, (9, 0)), before);
+    assert_ne!(native(&catalog, &other, (9, 0)), before);
     let source = catalog.tree.files.get_mut(&entry.kernel_file()).unwrap();
     source.to_mut().push_str("// more\n");
-    assert_ne!(
-        Fingerprint::of(&catalog, &entry, (9, 0)).source,
-        before.source
-    );
+    assert_ne!(native(&catalog, &entry, (9, 0)).source, before.source);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Programs on a GPU: the library that goes in front of NVIDIA's driver, and where that driver is.
 
 use crate::atomic_file;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +76,28 @@ pub fn driver() -> Result<PathBuf, NoGpu> {
     files.find(|file| file.is_file()).ok_or(NoGpu::Driver)
 }
 
+/// Where NVIDIA's driver is to keep what it compiles, as variables for the program ("CUDA Environment Variables": the driver tells entries apart by
+/// PTX, options, GPU and its own version). The PTX with checks has the runtime in it, so whatever changes that makes another entry. Usually the
+/// driver keeps them in the home folder; kernels with checks take longer to compile, and would push out the user's own there.
+pub fn compiler_cache() -> Vec<(&'static str, OsString)> {
+    const NAMES: [&str; 3] = [
+        "CUDA_CACHE_PATH",
+        "CUDA_CACHE_DISABLE",
+        "CUDA_CACHE_MAXSIZE",
+    ];
+    if NAMES.iter().any(|name| std::env::var_os(name).is_some()) {
+        return Vec::new();
+    }
+    let folder = toolchain::cache_folder().map(|f| f.join("racetrap/gpu"));
+    // Where none can be made, the driver keeps nothing.
+    let folder = folder.filter(|f| std::fs::create_dir_all(f).is_ok());
+    let folder = folder.map(|f| (NAMES[0], f.into_os_string()));
+    folder
+        .into_iter()
+        .chain([(NAMES[2], "1073741824".into())])
+        .collect()
+}
+
 /// Puts the library into a folder under the driver's names.
 ///
 /// # Errors
@@ -85,4 +108,22 @@ pub fn install(library: &Path, folder: &Path) -> io::Result<()> {
     NAMES
         .iter()
         .try_for_each(|name| atomic_file::link(library, &folder.join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_driver_compiles_is_kept_apart_and_bounded() {
+        let told = compiler_cache();
+        let set = |name| std::env::var_os(name).is_some();
+        if set("CUDA_CACHE_PATH") || set("CUDA_CACHE_DISABLE") || set("CUDA_CACHE_MAXSIZE") {
+            assert!(told.is_empty());
+            return;
+        }
+        assert!(told.iter().any(|(name, _)| *name == "CUDA_CACHE_MAXSIZE"));
+        let folder = told.iter().find(|(name, _)| *name == "CUDA_CACHE_PATH");
+        assert!(folder.is_none_or(|(_, f)| Path::new(f).ends_with("racetrap/gpu")));
+    }
 }

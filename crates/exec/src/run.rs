@@ -1,6 +1,6 @@
 //! Starts a program with the drop-in libraries in its way.
 
-use crate::{program, stub_tools};
+use crate::{gpu, program, stub_tools};
 use context::options::{self, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use simt::Live;
@@ -99,6 +99,9 @@ pub fn run(
     if preload {
         // A path that is built into the program goes before the loader's; what is loaded already goes before both.
         preloaded.push(library.join("libcudart.so"));
+    }
+    if options.driver.is_some() {
+        child.envs(gpu::compiler_cache());
     }
     // Clients of the driver that hand over machine code by default, and PTX where they are asked for it.
     child.env("CUPY_COMPILE_WITH_PTX", "1");

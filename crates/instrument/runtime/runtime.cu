@@ -18,6 +18,7 @@ struct Config {
   u32 finding_count, kept_mask;
   u32 global_shift; // a record of global memory stands for 1 << shift bytes
   u32 unused;
+  u64 numbers;    // of launches of graphs' nodes, by slot
 };
 
 // A thread, in its local memory. Kernels keep it in registers (`inline.ptx`), and store it in front of each call.
@@ -212,14 +213,21 @@ template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross,
   return found;
 }
 
-enum { SPACE_SHARED = 1, RULE_SCOPE = 2, CROSS = 4, CURRENT_WRITES = 8 };
+// Whether the block may have observed a strong write: what a thread does behind a strong read comes after the write that it has read, or that the
+// read-modify-writes did between which it stands ("Causality Order": observation order, then base causality order).
+IN bool observes(const Thread *t, bool cross, u32 earlier) {
+  const Sync *here = sync_of(t, t->block);
+  return (!cross || earlier == GPU) && (load(&here->reads) || !cross && load(&here->narrow_reads));
+}
+
+enum { SPACE_SHARED = 1, RULE_SCOPE = 2, CROSS = 4, CURRENT_WRITES = 8, LOCKSTEP = 16 };
 
 template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 desc, u32 info) {
   const Record was = F::open((typename F::Word)old, t);
   u32 site = desc & F::SITES, n = t->config->finding_count;
   // The earlier access's launch tells its module; within one launch it is this one's.
   u32 launch = was.launch == t->launch ? 0 : was.launch;
-  u64 key = 1ull << 63 | (u64)(info & 15) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(B_MODULE(t->bits) & 0x3fff) << 28 | (u64)was.site << 14 | site;
+  u64 key = 1ull << 63 | (u64)(info & 31) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(B_MODULE(t->bits) & 0x3fff) << 28 | (u64)was.site << 14 | site;
   u32 at = (u32)((key ^ key >> 29) * 0x9e3779b1u >> 7) % n;
   for (u32 tries = 0; tries < 64 && tries < n; tries++, at = at + 1 == n ? 0 : at + 1) {
     Tally *tally = (Tally *)t->config->tallies + at;
@@ -260,6 +268,25 @@ IN void keep(const Thread *t, u64 record, u64 address, u32 space) {
   *(volatile u64 *)&at->record = record;
 }
 
+// Strong accesses by two lanes of a warp, one of them a load and the other a store, between which the warp has not met: no data race, but nothing
+// orders them but lockstep. The host knows which loads only wait for a flag.
+template <class F> RT void lockstep(const Thread *t, u64 old, u64 address, u32 desc, u32 space) {
+  const Record was = F::open((typename F::Word)old, t);
+  bool stores = desc & D_WRITE, own = was.thread == t->thread;
+  if (was.launch != t->launch || F::BLOCKS && t->bits & B_MANY_BLOCKS || desc & D_ATOMIC || stores == (was.kind == WRITTEN)) return;
+  if (was.warp >= W_MANY || was.thread >> 5 != t->thread >> 5 || own && was.kind != SEVERAL) return;
+  if (own && t->config->kept) {
+    // The lane itself is named. Another one that has read in another line?
+    u64 wanted = kept_place(t, address, space);
+    Kept *at = kept_at(t, wanted);
+    u64 record = *(volatile u64 *)&at->record, place = *(volatile u64 *)&at->address;
+    const Record other = F::open((typename F::Word)record, t);
+    bool same = record && place == wanted && record == *(volatile u64 *)&at->record && other.launch == was.launch && other.block == was.block;
+    if (same && other.epoch == was.epoch && other.warp == was.warp && other.thread != t->thread && other.thread >> 5 == t->thread >> 5) old = record;
+  }
+  report<F>(t, old, address, desc, space | LOCKSTEP | (stores ? CURRENT_WRITES : 0));
+}
+
 template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u64 address, u32 desc, u32 space) {
   const Record was = F::open((typename F::Word)old, t);
   bool cross, narrow;
@@ -268,7 +295,11 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
   u32 strength = D_STRENGTH(desc), earlier = was.strength != AFTER_WRITE ? was.strength : was.kind == WRITTEN ? GPU : WEAK;
   bool strong = earlier && strength;
   // Morally strong: each one's scope includes the other.
-  if (strong && (!cross || (earlier == GPU && strength == GPU))) return UNORDERED;
+  if (strong && (!cross || (earlier == GPU && strength == GPU))) {
+    if (!from_kept && !cross && ordered == UNORDERED) lockstep<F>(t, old, address, desc, space);
+    return UNORDERED;
+  }
+  if (ordered == UNORDERED && was.kind == WRITTEN && earlier && observes(t, cross, earlier)) ordered = PERHAPS;
   if (ordered == PERHAPS) {
     if (!from_kept) count(t, ASSUMED);
     return PERHAPS;
@@ -352,7 +383,7 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
   } else if (was.thread >> 5 != t->thread >> 5) {
     common = sites || !F::BLOCKS && after ? W_WARPS_SITES : W_WARPS;
     if (!F::BLOCKS) weaker = WEAK;
-  } else if (sites && !F::BLOCKS) {
+  } else if (sites && !F::BLOCKS && weaker == WEAK) {
     weaker = AFTER_WRITE;
   }
   Word next = F::several((Word)old, weaker, common);

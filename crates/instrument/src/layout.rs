@@ -14,7 +14,7 @@ pub const HEADERS: u64 = PAGE / 64 * 8;
 /// Bytes of [`Launch`] as a parameter.
 pub const LAUNCH_BYTES: u32 = 32;
 /// Bytes of [`Config`].
-pub const CONFIG_BYTES: u64 = 64;
+pub const CONFIG_BYTES: u64 = 72;
 /// Bytes of a thread's state in local memory.
 pub const THREAD_BYTES: u32 = 88;
 /// Bytes of a launch's table of releases and acquires.
@@ -53,6 +53,8 @@ pub struct Config {
     pub kept_mask: u32,
     /// A record of global memory stands for `1 << global_shift` bytes, 1 to 4.
     pub global_shift: u32,
+    /// Address of the numbers of launches by graphs, 4 bytes for each slot ([`Launch::SLOT`]).
+    pub numbers: u64,
 }
 
 /// What a launch hands to its threads, as the last parameter of its kernel.
@@ -62,7 +64,7 @@ pub struct Launch {
     pub config: u64,
     /// [`Config::pages`], where records are of words and no launch is concurrent; else 0.
     pub plain_pages: u64,
-    /// The launch's number, 1 to [`LAST_LAUNCH`]; 0: it is not watched.
+    /// The launch's number, 1 to [`LAST_LAUNCH`]; 0: it is not watched. With [`Launch::SLOT`], the slot where the number is when it begins.
     pub number: u32,
     /// Bytes of dynamic shared memory that the program asked for.
     pub dynamic: u32,
@@ -79,6 +81,9 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// The launch is a node of a graph, whose replays have numbers of their own ([`Config::numbers`]).
+    pub const SLOT: u32 = 1 << 31;
+
     /// The parameter.
     pub fn bytes(&self) -> Vec<u8> {
         let bits = self.shared_shift
@@ -114,6 +119,7 @@ impl Config {
         for word in [self.finding_count, self.kept_mask, self.global_shift, 0] {
             out.extend_from_slice(&word.to_le_bytes());
         }
+        out.extend_from_slice(&self.numbers.to_le_bytes());
         out
     }
 }
@@ -189,6 +195,8 @@ pub struct RawFinding {
     pub shared: bool,
     /// Whether both accesses are strong, or something of too narrow a scope stands between them.
     pub scope: bool,
+    /// Whether both are strong accesses of one warp, which only lockstep orders.
+    pub lockstep: bool,
     /// Whether two blocks or launches are involved.
     pub cross: bool,
     /// First byte of the unit: an address of global memory, or of the block's shared memory.
@@ -259,6 +267,7 @@ impl Results {
                 writes: info & 8 != 0,
                 shared,
                 scope: info & 2 != 0,
+                lockstep: info & 16 != 0,
                 cross: info & 4 != 0,
                 address: long(at + 24),
                 count: count.max(1),
@@ -343,6 +352,7 @@ mod tests {
             writes: true,
             shared: false,
             scope: false,
+            lockstep: false,
             cross: true,
             address: 0xabc,
             count: 12,

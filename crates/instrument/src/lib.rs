@@ -29,7 +29,8 @@
 //! - between launches that the host does not order: the earlier access's block has released at device scope since, because the later launch
 //!   may have come after that by way of the host;
 //! - between blocks of a launch: the earlier access's block has released at device scope in the epoch of the access or later, and the later access's
-//!   block has acquired at device scope. A release by any thread of the block counts, and an acquire by any thread, so whatever chain of
+//!   block has acquired at device scope; or the earlier access is itself a strong write, and the later one's block has read strongly: it may have
+//!   observed the write. A release by any thread of the block counts, and an acquire by any thread, so whatever chain of
 //!   barriers and other blocks the order took, it began with the one and ended with the other.
 //! - Counters that would wrap stay at their highest value, which means *perhaps*; the epoch of shared records wraps, and then the block clears
 //!   them between two barriers.

@@ -6,10 +6,10 @@ use crate::facts::{DYNAMIC, Facts};
 use crate::inline::call;
 use crate::merged_checks::{self, Run};
 use crate::sync::{self, SyncEvent};
-use crate::walk::{constants, is_all};
+use crate::walk::{self, constants, is_all};
 use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
-use ptx::semantics::{Space, TypedInstruction};
+use ptx::semantics::{Effect, Space, TypedInstruction};
 use std::collections::HashMap;
 
 /// Bits of an access's description (`runtime/runtime.cu`, `D_…`).
@@ -40,6 +40,8 @@ struct Names {
     prototypes: HashMap<String, bool>,
     /// Registers that are written once, by a move of a constant.
     constants: HashMap<String, u64>,
+    /// How often registers are named.
+    uses: HashMap<String, u32>,
     /// Whether a caller wants the thread's state back.
     returns: bool,
 }
@@ -80,6 +82,7 @@ impl Rewriter<'_> {
         let mut names = Names::default();
         Names::of(&body, &mut names);
         names.constants = constants(&body);
+        names.uses = walk::names(&body);
         for parameter in &function.params {
             names.spaces.insert(parameter.name.clone(), parameter.space);
         }
@@ -163,7 +166,10 @@ impl Rewriter<'_> {
                 SyncEvent::Release(reach) => {
                     out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
                 }
-                SyncEvent::Strong(reach, reads, writes) if self.facts.fences => {
+                // Without fences, what a strong read has observed is all that it orders.
+                SyncEvent::Strong(reach, reads, writes)
+                    if self.facts.fences || returns(&instruction, &typed, names) =>
+                {
                     let does = u64::from(*reads) | u64::from(*writes) << 1;
                     let does = (ScalarType::B32, int(does));
                     out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
@@ -496,6 +502,17 @@ fn declarations() -> Vec<Stmt> {
 }
 
 /// A kernel finds out who its thread is.
+/// Whether an instruction hands a value of memory to its thread, which uses it: what the thread does otherwise depends on nothing that it has
+/// observed, and races however it came out.
+fn returns(instruction: &Instruction, typed: &TypedInstruction, names: &Names) -> bool {
+    let effect = typed.memory.as_ref().map(|memory| memory.effect);
+    let used = match instruction.operands.first() {
+        Some(Operand::Name(name, None)) => name != "_" && names.uses.get(name) != Some(&1),
+        _ => true,
+    };
+    used && effect.is_some_and(|effect| effect.reads() && effect != Effect::Reduction)
+}
+
 fn prologue_of_kernel() -> Vec<Stmt> {
     let state = "__racetrap_state";
     vec![

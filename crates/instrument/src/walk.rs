@@ -47,6 +47,45 @@ pub fn constants(body: &[Stmt]) -> HashMap<String, u64> {
     values
 }
 
+/// How often each name stands in a body: a register that stands there once is written and never read.
+pub fn names(body: &[Stmt]) -> HashMap<String, u32> {
+    fn expression(of: &Expr, out: &mut HashMap<String, u32>) {
+        match of {
+            Expr::Leaf(operand) => operands(operand, out),
+            Expr::Unary(_, one) | Expr::Call(_, one) => expression(one, out),
+            Expr::Binary(_, a, b) => [a, b].iter().for_each(|e| expression(e, out)),
+            Expr::Conditional(a, b, c) => [a, b, c].iter().for_each(|e| expression(e, out)),
+        }
+    }
+    fn operands(of: &Operand, out: &mut HashMap<String, u32>) {
+        match of {
+            Operand::Name(name, _) | Operand::Offset(name, _) | Operand::Index(name, _) => {
+                *out.entry(name.clone()).or_default() += 1;
+            }
+            Operand::Neg(one) | Operand::Not(one) => operands(one, out),
+            Operand::Expr(inner) => expression(inner, out),
+            Operand::Address(address) => {
+                operands(&address.base, out);
+                address.rest.iter().for_each(|o| operands(o, out));
+            }
+            Operand::Vector(all) | Operand::List(all) => all.iter().for_each(|o| operands(o, out)),
+            Operand::Pair(a, b) => [a, b].iter().for_each(|o| operands(o, out)),
+            Operand::Int(..) | Operand::F32(_) | Operand::F64(_) | Operand::Text(_) => {}
+        }
+    }
+    let mut out = HashMap::new();
+    each(body, &mut |instruction| {
+        if let Some(guard) = &instruction.guard {
+            *out.entry(guard.register.clone()).or_default() += 1;
+        }
+        instruction
+            .operands
+            .iter()
+            .for_each(|o| operands(o, &mut out));
+    });
+    out
+}
+
 /// Whether a mask names all lanes.
 pub fn is_all(mask: &Operand, constants: &HashMap<String, u64>) -> bool {
     match mask {

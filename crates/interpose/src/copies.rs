@@ -13,14 +13,16 @@ use report::SourceFile;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex};
 
-/// Threads that go through memory, word by word.
+/// Threads that go through rows of memory, word by word: `words` in all, `row` a row, one row every `pitch` bytes.
 fn kernel(name: &str, access: &str) -> String {
     format!(
-        ".visible .entry {name}(.param .u64 at, .param .u64 words)
+        ".visible .entry {name}(.param .u64 at, .param .u64 words, .param .u64 row, .param .u64 pitch)
 {{
-.reg .b64 %rd<8>; .reg .b32 %r<6>; .reg .pred %p<2>;
+.reg .b64 %rd<12>; .reg .b32 %r<6>; .reg .pred %p<2>;
 ld.param.u64 %rd1, [at];
 ld.param.u64 %rd2, [words];
+ld.param.u64 %rd7, [row];
+ld.param.u64 %rd8, [pitch];
 cvta.to.global.u64 %rd1, %rd1;
 mov.u32 %r1, %ctaid.x;
 mov.u32 %r2, %ntid.x;
@@ -34,7 +36,11 @@ mov.b32 %r5, 0;
 NEXT:
 setp.ge.u64 %p1, %rd3, %rd2;
 @%p1 bra DONE;
-shl.b64 %rd6, %rd3, 2;
+div.u64 %rd9, %rd3, %rd7;
+mul.lo.u64 %rd10, %rd9, %rd7;
+sub.u64 %rd10, %rd3, %rd10;
+shl.b64 %rd6, %rd10, 2;
+mad.lo.u64 %rd6, %rd9, %rd8, %rd6;
 add.s64 %rd6, %rd1, %rd6;
 {access};
 add.s64 %rd3, %rd3, %rd5;
@@ -61,12 +67,26 @@ impl State {
             return;
         }
         // Whole words of memory that has a shadow.
-        let words = |(at, bytes, writes): &Range| {
-            let (first, end) = (at.next_multiple_of(4), (at + bytes) & !3);
-            let known = first < end && shadow.is_covered(first) && shadow.is_covered(end - 1);
-            known.then_some((first, end - first, *writes))
+        let mut odd = false;
+        let mut words = |range: &Range| {
+            let (at, bytes) = (range.at, range.bytes);
+            let (first, end) = (at.next_multiple_of(4), at.checked_add(bytes)? & !3);
+            let last = range.rows.checked_sub(1)?.checked_mul(range.pitch)?;
+            let known = first < end
+                && shadow.is_covered(first)
+                && shadow.is_covered(end.checked_add(last)? - 1);
+            let aligned = range.rows == 1 || range.pitch.is_multiple_of(4);
+            odd |= known && !aligned;
+            (known && aligned).then_some(Range {
+                at: first,
+                bytes: end - first,
+                ..*range
+            })
         };
-        let ranges: Vec<Range> = all.iter().filter_map(words).collect();
+        let ranges: Vec<Range> = all.iter().filter_map(&mut words).collect();
+        if odd {
+            self.doubt("copies of rows that do not begin at words were not watched".to_owned());
+        }
         if ranges.is_empty() {
             return;
         }
@@ -89,10 +109,11 @@ impl State {
             self.noted.push(noted);
             return;
         }
-        let number = self.next_number();
-        let changed = self.order.launch(number, stream);
-        self.tell_concurrent(changed.as_deref());
-        self.check_copy(name, number, handle, &ranges);
+        if let Some(number) = self.next_number() {
+            let changed = self.order.launch(number, stream);
+            self.tell_concurrent(changed.as_deref());
+            self.check_copy(name, number, handle, &ranges);
+        }
     }
 
     /// Work comes on a stream: copies that it does not follow are checked now, as of before it.
@@ -115,7 +136,9 @@ impl State {
         let Some(own) = self.shadow.as_ref().map(|s| s.stream) else {
             return;
         };
-        let number = self.next_number();
+        let Some(number) = self.next_number() else {
+            return;
+        };
         let changed = self.order.launch_at(number, noted.stamp);
         self.tell_concurrent(changed.as_deref());
         self.check_copy(noted.name, number, own, &noted.ranges);
@@ -132,7 +155,7 @@ impl State {
             self.doubt("copies and memsets were not watched".to_owned());
             return;
         };
-        for (address, bytes, writes) in ranges {
+        for range in ranges {
             let mut config = Launch {
                 config: shadow.config,
                 number,
@@ -142,16 +165,19 @@ impl State {
                 ..Launch::default()
             }
             .bytes();
-            let (mut at, mut words) = (*address, bytes / 4);
-            let mut params: [*mut c_void; 3] = [
+            let (mut at, mut row, mut pitch) = (range.at, range.bytes / 4, range.pitch);
+            let mut words = row * range.rows;
+            let mut params: [*mut c_void; 5] = [
                 (&raw mut at).cast(),
                 (&raw mut words).cast(),
+                (&raw mut row).cast(),
+                (&raw mut pitch).cast(),
                 config.as_mut_ptr().cast(),
             ];
-            let function = copies.handles[usize::from(*writes)];
+            let function = copies.handles[usize::from(range.writes)];
             let nothing = std::ptr::null_mut::<*mut c_void>();
             real!(cuLaunchKernel(function => usize, GRID[0] => u32, 1 => u32, 1 => u32, BLOCK[0] => u32, 1 => u32, 1 => u32, 0 => u32, handle => usize, params.as_mut_ptr() => *mut *mut c_void, nothing => *mut *mut c_void));
-            let kernel = match writes {
+            let kernel = match range.writes {
                 true => copies.writes.clone(),
                 false => copies.reads.clone(),
             };

@@ -60,7 +60,7 @@ impl State {
 
     fn found(&mut self, found: &RawFinding) {
         let key = (
-            found.module,
+            found.module | u32::from(found.lockstep) << 31,
             found.first.launch * u32::from(found.cross),
             found.first.site,
             found.site,
@@ -80,6 +80,9 @@ impl State {
             return;
         };
         self.told.findings.insert(key, id);
+        if found.lockstep && !hands_data_on(found, &launched) {
+            return;
+        }
         let reserved = self.shadow.as_ref().map_or(0, |s| s.reserved);
         let told = worded(found, &launched, &earlier, reserved);
         let Some(diagnostic) = told else {
@@ -106,14 +109,32 @@ impl State {
         self.shadow = None;
         self.copies = None;
         self.noted.clear();
+        self.replays = crate::state::Replays::default();
+    }
+
+    /// The program is made to end, and its kernels may run on: nothing is asked of the device.
+    pub fn stopped(&mut self) {
+        let results = self.shadow.as_ref().map(|s| s.results_at_hand());
+        for found in results.iter().flat_map(|r| &r.findings) {
+            self.found(found);
+        }
+        self.doubt("the program was made to end while kernels may have run".to_owned());
+        self.tell_totals();
     }
 
     /// The program ends.
     pub fn end(&mut self) {
-        if std::mem::replace(&mut self.told.ended, true) {
+        if self.told.ended {
             return;
         }
         self.flush();
+        self.tell_totals();
+    }
+
+    fn tell_totals(&mut self) {
+        if std::mem::replace(&mut self.told.ended, true) {
+            return;
+        }
         let without: Vec<String> = self
             .totals
             .iter()
@@ -159,6 +180,36 @@ impl State {
     }
 }
 
+/// Where a site's first instruction is in a program.
+fn position(site: &Site, module: &Loaded, program: &simt::Program) -> Option<usize> {
+    let before = &module.text.text.as_bytes()[..site.span.0 as usize];
+    let line = 1 + before.iter().filter(|b| **b == b'\n').count() as u32;
+    program.sites.iter().position(|s| s.ptx_line == line)
+}
+
+/// Whether two strong accesses of a warp are a plain load and a plain store, and the load does not only wait for a flag.
+fn hands_data_on(found: &RawFinding, launched: &Launched) -> bool {
+    let both = || {
+        let (_, module) = launched.kernel.module.as_ref()?;
+        let sites = &module.checked.sites;
+        let one = |number| sites.candidates(number, found.shared).first().copied();
+        let (first, second) = (one(found.first.site)?, one(found.site)?);
+        let program = program(module, &launched.kernel.name)?;
+        let load = [first, second]
+            .into_iter()
+            .find(|s| s.access == SiteAccess::Read)?;
+        let waits = program
+            .facts
+            .control_only
+            .get(position(load, module, &program)?);
+        let atomic = [first, second]
+            .iter()
+            .any(|s| s.access == SiteAccess::Atomic);
+        Some(!atomic && waits != Some(&true))
+    };
+    both().unwrap_or(false)
+}
+
 /// A finding in words: by the module's own PTX, as the simulator reads it.
 fn worded(
     found: &RawFinding,
@@ -182,11 +233,7 @@ fn worded(
     let other = program_of(earlier, launched, &program)?;
     let end =
         |site: &Site, module: &Loaded, program: &simt::Program, launch, block: u32, thread: u32| {
-            let line = 1 + module.text.text.as_bytes()[..site.span.0 as usize]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count() as u32;
-            let index = program.sites.iter().position(|s| s.ptx_line == line)?;
+            let index = position(site, module, program)?;
             let order = (site.strength > 0).then_some((
                 Order::Relaxed,
                 match site.strength {
@@ -241,6 +288,7 @@ fn worded(
         now.constant.is_some() && now.constant == was.constant && writes(now) && writes(was);
     let finding = Finding {
         rule: match (found.scope, equal) {
+            _ if found.lockstep => Rule::LockstepAssumption,
             (true, _) => Rule::InsufficientScope,
             (false, true) => Rule::SameValueWrite,
             (false, false) => Rule::DataRace,
@@ -265,6 +313,7 @@ fn worded(
     };
     let mut sources = Sources::new();
     sources.look_in(std::path::Path::new("/"));
+    sources.look_in(std::path::Path::new(""));
     for module in [module, before] {
         let map = ptx::SourceMap::of(&module.tree);
         for (_, file) in map.files().filter(|(_, f)| !report::of_toolkit(f)) {

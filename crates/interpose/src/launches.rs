@@ -1,5 +1,6 @@
 //! Launches: what a kernel gets beside its own parameters.
 
+use crate::hooks::is_capturing;
 use crate::order::StreamName;
 use crate::real_driver::real;
 use crate::shadow::{RESERVED, Shadow, attribute};
@@ -17,6 +18,8 @@ pub struct Wanted {
     pub stream: StreamName,
     /// Whether it is recorded in a graph.
     pub recorded: bool,
+    /// Where its replays find their numbers, once the graph is to be launched.
+    pub slot: Option<u32>,
     pub params: *mut *mut c_void,
     pub extra: *mut *mut c_void,
 }
@@ -82,10 +85,12 @@ pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
         .product::<u64>();
     let name = kernel.as_ref().map_or("a kernel", |k| &k.name).to_owned();
     let module = kernel.as_ref().and_then(|k| k.module.clone());
-    let totals = state.totals.entry(name.clone()).or_default();
-    totals.launches += 1;
-    totals.threads += threads;
-    totals.has_ptx |= module.is_some();
+    if !wanted.recorded {
+        let totals = state.totals.entry(name.clone()).or_default();
+        totals.launches += 1;
+        totals.threads += threads;
+        totals.has_ptx |= module.is_some();
+    }
     let (kernel, (number, module)) = (kernel?, module?);
     let (config, shared) = state.configure(wanted, &kernel, number, &module, &name);
     drop(state);
@@ -159,11 +164,10 @@ impl State {
             ..Launch::default()
         };
         let launches = self.totals.get(name).map_or(0, |t| t.launches);
-        if !self.options.watches(name) || !self.options.samples(launches) {
-            return (unwatched, wanted.shared);
-        }
-        if wanted.recorded {
-            self.doubt("launches that a graph records were not watched".to_owned());
+        let samples = wanted.recorded || self.options.samples(launches);
+        // What is recorded is watched when it is replayed.
+        let later = wanted.recorded && wanted.slot.is_none();
+        if !self.options.watches(name) || !samples || later {
             return (unwatched, wanted.shared);
         }
         let Some(device) = current_device() else {
@@ -174,16 +178,15 @@ impl State {
             self.doubt("launches on a second GPU were not watched".to_owned());
             return (unwatched, wanted.shared);
         }
+        self.refine_if_due();
         self.cover_variables(module_number);
-        self.follow_copies(wanted.stream);
-        let next = self.next_number();
-        let changed = self.order.launch(next, wanted.stream);
-        self.tell_concurrent(changed.as_deref());
-        if let Some(by) = self.order.is_unknown() {
-            self.doubt(format!(
-                "launches on several streams were not compared, because the program calls `{by}`"
-            ));
-        }
+        let (number, concurrent) = match wanted.slot {
+            Some(slot) => (Launch::SLOT | slot, true),
+            None => match self.numbered(wanted.stream) {
+                Some(numbered) => numbered,
+                None => return (unwatched, wanted.shared),
+            },
+        };
         let Some(shadow) = &self.shadow else {
             return (unwatched, wanted.shared);
         };
@@ -196,33 +199,61 @@ impl State {
         let blocks: u64 = wanted.grid.iter().map(|n| u64::from(*n)).product();
         let config = Launch {
             config: shadow.config,
-            plain_pages: match shadow.shift == 2 && changed.is_none() {
+            plain_pages: match shadow.shift == 2 && !concurrent {
                 true => shadow.pages,
                 false => 0,
             },
-            number: next,
+            number,
             dynamic: wanted.shared,
             shadow: shared_shadow,
             shared_shift,
             many_blocks: blocks > layout::BLOCKS,
-            concurrent: changed.is_some(),
+            concurrent,
             module: module_number as u32 & 0x3fff,
         };
+        if wanted.slot.is_none() {
+            self.is_launched(number, kernel, wanted.grid, wanted.block);
+        }
+        (config, shared)
+    }
+
+    /// A number for a launch on a stream, and whether there are launches that nothing orders with it.
+    pub fn numbered(&mut self, stream: StreamName) -> Option<(u32, bool)> {
+        self.follow_copies(stream);
+        let next = self.next_number()?;
+        let changed = self.order.launch(next, stream);
+        self.tell_concurrent(changed.as_deref());
+        if let Some(by) = self.order.is_unknown() {
+            self.doubt(format!(
+                "launches on several streams were not compared, because the program calls `{by}`"
+            ));
+        }
+        Some((next, changed.is_some()))
+    }
+
+    /// A watched launch has this number.
+    pub fn is_launched(
+        &mut self,
+        next: u32,
+        kernel: &Arc<Kernel>,
+        grid: [u32; 3],
+        block: [u32; 3],
+    ) {
         let number = self.totals.values().map(|t| t.launches).sum();
         self.launched[next as usize] = Some(Launched {
             kernel: kernel.clone(),
-            grid: wanted.grid,
-            block: wanted.block,
+            grid,
+            block,
             number,
             call: None,
         });
-        let totals = self.totals.entry(name.to_owned()).or_default();
+        let totals = self.totals.entry(kernel.name.clone()).or_default();
         totals.watched += 1;
         if totals.watched == 1 && self.told.at_end() {
             // SAFETY: a function without parameters, of a library that stays loaded.
             unsafe { libc::atexit(end) };
+            crate::stopped::listen();
         }
-        (config, shared)
     }
 
     /// Makes the shadow of a device, if there is none yet.
@@ -248,17 +279,37 @@ impl State {
     }
 
     /// The number of the next watched launch.
-    pub fn next_number(&mut self) -> u32 {
-        self.told.next += 1;
-        if self.told.next > layout::LAST_LAUNCH {
-            self.flush();
-            if let Some(shadow) = &mut self.shadow {
-                shadow.renew();
-            }
-            self.order.renew();
-            self.told.next = 1;
+    pub fn next_number(&mut self) -> Option<u32> {
+        self.reserve(1).then(|| {
+            self.told.next += 1;
+            self.told.next
+        })
+    }
+
+    /// Whether there are so many numbers left before they are used again. For that the device must have come to rest, which nobody may wait for while
+    /// a stream is recording.
+    pub fn reserve(&mut self, count: u32) -> bool {
+        if self.told.next + count <= layout::LAST_LAUNCH {
+            return true;
         }
-        self.told.next
+        if is_capturing() {
+            self.doubt(
+                "some launches were not watched, because more than 255 came while a stream was captured"
+                    .to_owned(),
+            );
+            return false;
+        }
+        // What is still running may find something, which is told by the numbers as they are now.
+        if self.shadow.is_some() {
+            real!(cuCtxSynchronize());
+        }
+        self.flush();
+        if let Some(shadow) = &mut self.shadow {
+            shadow.renew();
+        }
+        self.order.renew();
+        self.told.next = 0;
+        count <= layout::LAST_LAUNCH
     }
 
     /// A module's variables are watched from its first launch on.
@@ -335,7 +386,7 @@ fn room(wanted: &Wanted, kernel: &Kernel, device: i32, shift: u32) -> (u32, u32)
 }
 
 /// The current context's function of a library's kernel.
-fn function_of(handle: usize) -> usize {
+pub fn function_of(handle: usize) -> usize {
     let mut function = 0usize;
     match real!(cuKernelGetFunction(&mut function => *mut usize, handle => usize)) {
         0 => function,

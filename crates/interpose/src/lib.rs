@@ -8,8 +8,9 @@
 //! 4. Findings ([`findings`]): read when the host has waited, worded by `report`, and written as [records](context::record) that `racetrap exec` reads.
 //! 5. Order ([`order`]): launches that neither streams nor events nor the host order are compared with each other, and with copies ([`copies`]).
 //!
-//! [`hooks`] has the entry points, and nothing but the way to these. Launches that a graph records are not watched, and neither are those on a
-//! second device: both are counted and told.
+//! 6. Graphs ([`replays`]): their kernels read the number of each launch on the device.
+//!
+//! [`hooks`] has the entry points, and nothing but the way to these. Launches on a second device are not watched: they are counted and told.
 
 mod copies;
 mod exports;
@@ -19,5 +20,7 @@ mod launches;
 mod modules;
 mod order;
 mod real_driver;
+mod replays;
 mod shadow;
 mod state;
+mod stopped;

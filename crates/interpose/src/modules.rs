@@ -1,5 +1,6 @@
 //! Modules: which PTX an image has, and what the driver gets in its place.
 
+use crate::hooks::is_capturing;
 use crate::real_driver::real;
 use crate::state::{Loaded, State, state};
 use context::fatbin;
@@ -119,12 +120,17 @@ pub unsafe fn replacement(image: *const u8) -> Option<Replacement> {
 impl State {
     /// The driver has taken a replacement, under this handle.
     pub fn add_module(&mut self, handle: usize, replacement: Replacement) {
-        let shift = replacement.loaded.checked.global_unit.trailing_zeros();
-        if let Some(shadow) = &mut self.shadow {
-            shadow.refine(shift);
-        }
         self.modules.insert(handle, self.loaded.len());
         self.loaded.push(Arc::new(replacement.loaded));
+        self.refine_if_due();
+    }
+
+    /// Records stand for fewer bytes from now on, where a module needs it: as soon as the device may be waited for.
+    pub fn refine_if_due(&mut self) {
+        let shift = self.shift();
+        if let Some(shadow) = self.shadow.as_mut().filter(|_| !is_capturing()) {
+            shadow.refine(shift);
+        }
     }
 
     /// The finest unit that any module's accesses need, as a shift.

@@ -14,6 +14,8 @@ const FINDINGS: u32 = 1024;
 const FINDINGS_BYTES: usize = FINDINGS as usize * layout::FINDING_BYTES as usize;
 /// Accesses kept beside records.
 pub const KEPT: u32 = 1 << 18;
+/// Nodes of graphs that can be told apart.
+pub const SLOTS: u32 = 1 << 16;
 /// `CU_STREAM_NON_BLOCKING`
 const NON_BLOCKING: u32 = 1;
 
@@ -41,6 +43,8 @@ pub struct Shadow {
     tallies: u64,
     kept: u64,
     concurrent: u64,
+    /// Numbers of graphs' nodes by slot ([`SLOTS`]).
+    pub numbers: u64,
     /// Address of what launches share.
     pub config: u64,
     /// Bytes of a record's unit, as a shift.
@@ -70,6 +74,7 @@ impl Shadow {
             tallies: 0,
             kept: 0,
             concurrent: 0,
+            numbers: 0,
             config: 0,
             shift,
             covered: BTreeMap::new(),
@@ -83,6 +88,7 @@ impl Shadow {
         shadow.tallies = shadow.zeros(layout::tallies_bytes(FINDINGS))?;
         shadow.kept = shadow.zeros(layout::KEPT_BYTES * u64::from(KEPT))?;
         shadow.concurrent = shadow.zeros(256 * 32)?;
+        shadow.numbers = shadow.zeros(u64::from(SLOTS) * 4)?;
         shadow.config = shadow.zeros(layout::CONFIG_BYTES)?;
         shadow.configure();
         Some(shadow)
@@ -100,6 +106,7 @@ impl Shadow {
             finding_count: FINDINGS,
             kept_mask: KEPT - 1,
             global_shift: self.shift,
+            numbers: self.numbers,
         };
         let bytes = config.bytes();
         real!(cuMemcpyHtoDAsync_v2(self.config => u64, bytes.as_ptr() => *const u8, bytes.len() => usize, self.stream => Stream));
@@ -200,7 +207,6 @@ impl Shadow {
 
     /// Numbers of launches are used again: what they left is forgotten. The device has nothing to do.
     pub fn renew(&mut self) {
-        real!(cuCtxSynchronize());
         for (chunk, bytes) in &self.chunks {
             self.clear(*chunk, *bytes);
         }
@@ -208,6 +214,14 @@ impl Shadow {
         self.clear(self.kept, layout::KEPT_BYTES * u64::from(KEPT));
         self.clear(self.concurrent, 256 * 32);
         self.wait();
+    }
+
+    /// What was found, without asking the device: not how often.
+    pub fn results_at_hand(&self) -> Results {
+        // SAFETY: as below.
+        let findings =
+            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
+        Results::read(findings, &[], FINDINGS)
     }
 
     /// What was found, and whether the device could still be asked how often.

@@ -9,7 +9,7 @@ use ptx::ast::Module;
 use report::SourceFile;
 use session::host_order::Stamp;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// A module that was loaded with checks.
 pub struct Loaded {
@@ -53,8 +53,28 @@ pub struct Copies {
     pub handles: [usize; 2],
 }
 
-/// What a copy does to memory of the device: address, bytes, whether it writes.
-pub type Range = (u64, u64, bool);
+/// What a copy does to memory of the device: rows of so many bytes, one every `pitch` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub at: u64,
+    pub bytes: u64,
+    pub rows: u64,
+    pub pitch: u64,
+    pub writes: bool,
+}
+
+impl Range {
+    /// In one piece.
+    pub fn whole(at: u64, bytes: u64, writes: bool) -> Range {
+        Range {
+            at,
+            bytes,
+            rows: 1,
+            pitch: bytes,
+            writes,
+        }
+    }
+}
 
 /// A copy that other work may still have to follow.
 pub struct Noted {
@@ -62,6 +82,32 @@ pub struct Noted {
     /// The call.
     pub name: &'static str,
     pub ranges: Vec<Range>,
+}
+
+/// A node of a graph that launches a kernel.
+pub struct Node {
+    pub handle: usize,
+    pub slot: u32,
+    /// The kernel and how it is launched; `None` where it can't be watched.
+    pub launch: Option<(Arc<Kernel>, [u32; 3], [u32; 3])>,
+}
+
+/// A graph that can be launched.
+pub struct Replayed {
+    pub nodes: Vec<Node>,
+    pub first: u32,
+    /// Whether it has copies or memsets.
+    pub copies: bool,
+    /// The stream of its last replay, and an event behind that.
+    pub last: Option<usize>,
+    pub event: usize,
+}
+
+/// Graphs that can be launched, by handle.
+#[derive(Default)]
+pub struct Replays {
+    pub graphs: HashMap<usize, Replayed>,
+    pub next: u32,
 }
 
 /// Sums of a kernel.
@@ -105,6 +151,8 @@ pub struct State {
     pub kernels: HashMap<usize, Arc<Kernel>>,
     /// The device that is watched.
     pub shadow: Option<Shadow>,
+    /// Graphs.
+    pub replays: Replays,
     /// Launches by their number on the device.
     pub launched: Vec<Option<Launched>>,
     /// What orders them.
@@ -135,6 +183,7 @@ impl State {
             modules: HashMap::new(),
             kernels: HashMap::new(),
             shadow: None,
+            replays: Replays::default(),
             launched: vec![None; 256],
             order: LaunchOrder::default(),
             copies: None,
@@ -156,9 +205,19 @@ impl State {
     }
 }
 
+static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+
 /// The state; made when it is first asked for.
 pub fn state() -> MutexGuard<'static, State> {
-    static STATE: OnceLock<Mutex<State>> = OnceLock::new();
     let state = STATE.get_or_init(|| Mutex::new(State::new()));
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The state, if it is there and nobody has it.
+pub fn try_state() -> Option<MutexGuard<'static, State>> {
+    match STATE.get()?.try_lock() {
+        Ok(state) => Some(state),
+        Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }

@@ -1,13 +1,15 @@
 /* A client of the driver: client FILE.ptx KERNEL BLOCKS THREADS [HOW] launches a kernel whose parameters are a buffer of 1,024 ints, 0, 1, 2, …,
  * and their number, and prints their sum, weighted by place, so that other results are another sum.
  * HOW: by `extra`, by `cuLaunchKernelEx` (ex), with a limit of dynamic shared memory of the program's own (limit), in a context that is gone before the
- * program ends (release); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
+ * program ends (release), ended by a signal before anybody has waited (stopped); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
  * or twice, on two streams (streams), that an event orders, or the host, or the legacy stream, or a callback.
  * It asks for all names as runtimes do, by cuGetProcAddress. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef unsigned (*Call)();
 static unsigned (*ask)(const char *, void **, int, unsigned long long, unsigned *);
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
         /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
         DO("cuFuncSetAttribute", kernel, 8, 64);
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 64, (void *)0, params, (void **)0);
-    } else if (!*how || !strcmp(how, "release")) {
+    } else if (!*how || !strcmp(how, "release") || !strcmp(how, "stopped")) {
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, (void *)0, params, (void **)0);
     } else {
         void *first, *second, *event;
@@ -101,11 +103,23 @@ int main(int argc, char **argv)
             DO("cuEventRecord", event, first);
             DO("cuEventSynchronize", event);
         }
-        if (strstr(how, "copy"))
+        if (strstr(how, "copy2d")) {
+            /* two rows of 64 bytes, one every 256: from the first byte on, or where no thread comes */
+            struct {
+                size_t x, y; unsigned kind; const void *host; unsigned long long device; void *array; size_t pitch;
+                size_t tx, ty; unsigned tkind; void *thost; unsigned long long tdevice; void *tarray; size_t tpitch, width, height;
+            } copy = {0, 0, 1, numbers, 0, 0, 64, 0, strstr(how, "apart") ? 8 : 0, 2, 0, at, 0, 256, 64, 2};
+            DO("cuMemcpy2DAsync", &copy, second);
+        } else if (strstr(how, "copy"))
             DO("cuMemsetD32Async", at, 7, 64, second);
         else
             DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, second, params, (void **)0);
         }
+    }
+    if (!strcmp(how, "stopped")) {
+        /* what a time limit does, before anybody has waited */
+        kill(getpid(), SIGTERM);
+        pause();
     }
     DO("cuCtxSynchronize");
     DO("cuMemcpyDtoH", numbers, at, sizeof numbers);

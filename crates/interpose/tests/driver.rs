@@ -217,7 +217,28 @@ fn copies_race_with_launches() {
         };
         assert!(told.contains(call), "{told}");
     }
+    let rows = beside("copy2d");
+    rows.printed();
+    assert_eq!(rows.findings(), [("data-race".to_owned(), 2)]);
+    let told = format!("{:?}", rows.of("finding"));
+    assert!(told.contains("`cuMemcpy2DAsync`"), "{told}");
+    let apart = beside("copy2d-apart");
+    apart.printed();
+    assert_eq!((apart.findings(), apart.doubts()), (Vec::new(), Vec::new()));
     let right = beside("ordered-copy");
     right.printed();
     assert_eq!((right.findings(), right.doubts()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_program_that_is_made_to_end_tells_what_was_found() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let racy = run(&shift(""), &["shift", "1", "64", "stopped"], true);
+    assert_eq!(racy.output.status.signal(), Some(15));
+    assert_eq!(racy.findings(), [("data-race".to_owned(), 2)]);
+    assert_eq!(
+        racy.doubts(),
+        ["the program was made to end while kernels may have run"]
+    );
+    assert_eq!(racy.of("totals")[0]["kernels"][0]["watched"], 1);
 }

@@ -7,9 +7,10 @@ use catalog::annotation::action_name;
 use catalog::case::ExpectedVerdict;
 use catalog::load::{Catalog, Entry};
 use clap::Args;
-use evidence::sanitizer::judge::{Report, expectation, is_endless, verdict};
+use evidence::sanitizer::judge::{Report, verdict};
 use evidence::sanitizer::recording::{Run, read_if_there};
-use evidence::sanitizer::{Judgement, Recording, Tool, ToolError, judge as decide, log};
+use evidence::sanitizer::{Judgement, Recording, ToolError, log};
+use evidence::{Detector, Under, Untold};
 use report::Failure;
 use report::exit;
 use report::{Verdict, terminal};
@@ -25,8 +26,8 @@ tool is reported, with a note), 1 it is not, 2 bad input, 3 nothing can be said.
 #[command(after_help = EXIT_STATUS)]
 pub struct JudgeArgs {
     /// The tool that ran
-    #[arg(long, value_parser = choice::<Tool>(), value_name = "TOOL")]
-    tool: Tool,
+    #[arg(long, value_parser = choice::<Under>(), value_name = "TOOL")]
+    tool: Under,
     /// The case that was run
     #[arg(long, value_name = "CASE")]
     case: String,
@@ -83,7 +84,7 @@ pub fn judge(args: &JudgeArgs, color: bool) -> Result<(String, u8), Failure> {
                 ))
             })?;
     }
-    let decided = decide(args.tool, entry, &recording);
+    let decided = Untold::or_judgement(args.tool, entry, &recording);
     answer(&catalog, entry, args.tool, decided, color)
 }
 
@@ -94,7 +95,7 @@ fn read(args: &JudgeArgs) -> Result<Recording, Failure> {
                 path: path.display().to_string(),
                 error,
             };
-            inconclusive(&args.case, args.tool, &trouble)
+            inconclusive(&args.case, args.tool, &trouble.to_string(), trouble.help())
         })
     };
     Ok(Recording {
@@ -105,42 +106,44 @@ fn read(args: &JudgeArgs) -> Result<Recording, Failure> {
             status: args.status,
             time_limit: args.time_limit,
             seconds: args.seconds,
-            version: log::version(&args.tool_version),
+            version: match args.tool {
+                Under::Races => Some(env!("CARGO_PKG_VERSION").to_owned()),
+                Under::Sanitizer(_) => log::version(&args.tool_version),
+            },
         },
     })
 }
 
-fn inconclusive(case: &str, tool: Tool, trouble: &ToolError) -> Failure {
-    Failure::inconclusive(format!("inconclusive {case} under {tool}: {trouble}"))
-        .help(trouble.help())
+fn inconclusive(case: &str, tool: Under, trouble: &str, help: &'static str) -> Failure {
+    Failure::inconclusive(format!("inconclusive {case} under {tool}: {trouble}")).help(help)
 }
 
 /// The text to print, and the exit code.
 fn answer(
     catalog: &Catalog,
     entry: &Entry,
-    tool: Tool,
-    decided: Result<Judgement, ToolError>,
+    tool: Under,
+    decided: Result<Judgement, Untold>,
     color: bool,
 ) -> Result<(String, u8), Failure> {
-    let expected = expectation(tool, &entry.case);
+    let expected = tool.expectation(entry);
     let judgement = match decided {
         Ok(judgement) => judgement,
         Err(trouble) => {
-            let unsupported = expected.is_some_and(|e| e.verdict == ExpectedVerdict::Unsupported);
-            return match trouble {
-                _ if unsupported && is_endless(&trouble, entry) => Ok((
+            let Untold { reason, help, .. } = &trouble;
+            return match expected == Some(ExpectedVerdict::Unsupported) && trouble.endless {
+                true => Ok((
                     format!(
-                        "unsupported {} under {tool}: {trouble}, as expected\n",
+                        "unsupported {} under {tool}: {reason}, as expected\n",
                         entry.id
                     ),
                     exit::OK,
                 )),
-                _ => Err(inconclusive(&entry.id, tool, &trouble)),
+                false => Err(inconclusive(&entry.id, tool, reason, help)),
             };
         }
     };
-    let ok = judgement.is_expected(tool, &entry.case);
+    let ok = tool.is_expected(&judgement, entry);
     let mut out = headline(entry, tool, &judgement, ok, color);
     let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
     for report in &judgement.reports {
@@ -158,20 +161,27 @@ fn answer(
             judgement.left_out
         );
     }
+    if let (Some(reason), Verdict::Unsupported) = (&judgement.reason, judgement.verdict) {
+        let _ = writeln!(out, "  {reason}");
+    }
+    let detector = Detector::from(tool);
+    let said = detector.expectation(&entry.case.expect);
     match (ok, expected) {
-        (None, _) => out.push_str(&format!(
-            "note: the case has no expectation for {tool}; `expect: {{{tool}: {}}}` would record this result\n",
+        (None, _) | (_, None) => out.push_str(&format!(
+            "note: the case has no expectation for {tool}; `expect: {{{detector}: {}}}` would record this result\n",
             judgement.verdict.name()
         )),
-        (Some(false), Some(expected)) if judgement.verdict == verdict(expected.verdict) => {
+        (Some(false), Some(expected)) if judgement.verdict == verdict(expected) => {
             out.push_str("error: reports at lines without annotations\n");
+        }
+        (Some(false), Some(_)) if said.is_none() && !entry.case.is_meant_buggy() => {
+            out.push_str("error: expected clean, as for every correct case\n");
         }
         (Some(false), Some(expected)) => out.push_str(&format!(
             "error: expected {}{}\n",
-            verdict(expected.verdict).name(),
-            expected.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
+            verdict(expected).name(),
+            said.and_then(|said| said.why.as_ref()).map(|why| format!(" ({why})")).unwrap_or_default()
         )),
-        (Some(false), None) => out.push_str("error: expected clean, as for every correct case\n"),
         (Some(true), _) => {}
     }
     let code = if ok == Some(false) {
@@ -185,7 +195,7 @@ fn answer(
 /// `caught scan/warp/plain under racecheck: 4 runs on NVIDIA H200`
 fn headline(
     entry: &Entry,
-    tool: Tool,
+    tool: Under,
     judgement: &Judgement,
     ok: Option<bool>,
     color: bool,

@@ -70,13 +70,13 @@ enum Format {
 pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let said = match &args.evidence {
-        Some(path) => Some(evidence(path)?),
+        Some(path) => vec![evidence(path)?],
         None => match args.place.folder() {
-            Some(_) => newest_in(&args.place.evidence())?,
-            None => newest()?,
+            Some(_) => all_in(&args.place.evidence())?,
+            None => embedded()?,
         },
     };
-    let matrix = live(&catalog, &args.patterns, said.as_ref(), args.jobs)?;
+    let matrix = live(&catalog, &args.patterns, &said, args.jobs)?;
     let text = match args.format {
         Format::Terminal => terminal(&matrix, args.all, color),
         Format::Markdown => markdown(&matrix, args.all),
@@ -100,28 +100,32 @@ pub fn evidence(path: &Path) -> Result<Evidence, Failure> {
     })
 }
 
-/// The newest evidence built into this binary.
-pub fn newest() -> Result<Option<Evidence>, Failure> {
-    let all = Evidence::embedded().map_err(|e| Failure::usage(e.to_string()))?;
-    Ok(all.into_iter().next())
+/// The evidence built into this binary, the newest first.
+pub fn embedded() -> Result<Vec<Evidence>, Failure> {
+    Evidence::embedded().map_err(|e| Failure::usage(e.to_string()))
 }
 
-/// The newest evidence in a folder; `None` where there is none.
-fn newest_in(folder: &Path) -> Result<Option<Evidence>, Failure> {
+/// The newest evidence built into this binary.
+pub fn newest() -> Result<Option<Evidence>, Failure> {
+    Ok(embedded()?.into_iter().next())
+}
+
+/// The evidence in a folder, the newest first.
+fn all_in(folder: &Path) -> Result<Vec<Evidence>, Failure> {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = files.map(|file| file.path());
     let all: Result<Vec<Evidence>, Failure> = files
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .map(|path| evidence(&path))
         .collect();
-    Ok(Evidence::newest_first(all?).into_iter().next())
+    Ok(Evidence::newest_first(all?))
 }
 
 /// The matrix, with the simulator's verdicts computed now.
 pub fn live(
     catalog: &Catalog,
     patterns: &[String],
-    evidence: Option<&Evidence>,
+    evidence: &[Evidence],
     jobs: Option<u32>,
 ) -> Result<Matrix, Failure> {
     let cases = crate::cli::run::select(catalog, patterns)?;

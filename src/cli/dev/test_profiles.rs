@@ -3,6 +3,7 @@
 
 use crate::cli::value_enums::choice;
 use clap::Args;
+use evidence::Under;
 use evidence::sanitizer::Tool;
 use report::Failure;
 use std::ffi::OsString;
@@ -18,8 +19,8 @@ const SOURCE: &str = "source \"$(dirname \"${BASH_SOURCE[0]}\")/common.sh\"\n";
 #[derive(Args, Clone, Debug)]
 pub struct UnderArgs {
     /// The tool
-    #[arg(value_parser = choice::<Tool>(), value_name = "TOOL")]
-    tool: Tool,
+    #[arg(value_parser = choice::<Under>(), value_name = "TOOL")]
+    tool: Under,
     /// The folder with `kernels` and `cases`
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     catalog: PathBuf,
@@ -45,12 +46,13 @@ pub struct CasesArgs {
 }
 
 /// The wrapper of a tool: the common part with the tool's own.
-fn wrapper(tool: Tool) -> String {
+fn wrapper(tool: Under) -> String {
     let own = match tool {
-        Tool::Racecheck => include_str!("../../../sanitizer/racecheck"),
-        Tool::Synccheck => include_str!("../../../sanitizer/synccheck"),
-        Tool::Memcheck => include_str!("../../../sanitizer/memcheck"),
-        Tool::Initcheck => include_str!("../../../sanitizer/initcheck"),
+        Under::Races => include_str!("../../../sanitizer/races"),
+        Under::Sanitizer(Tool::Racecheck) => include_str!("../../../sanitizer/racecheck"),
+        Under::Sanitizer(Tool::Synccheck) => include_str!("../../../sanitizer/synccheck"),
+        Under::Sanitizer(Tool::Memcheck) => include_str!("../../../sanitizer/memcheck"),
+        Under::Sanitizer(Tool::Initcheck) => include_str!("../../../sanitizer/initcheck"),
     };
     own.replace(SOURCE, COMMON)
 }
@@ -118,12 +120,7 @@ mod tests {
 
     #[test]
     fn the_wrappers_are_whole() {
-        for tool in [
-            Tool::Racecheck,
-            Tool::Synccheck,
-            Tool::Memcheck,
-            Tool::Initcheck,
-        ] {
+        for tool in Under::ALL {
             let script = wrapper(tool);
             assert!(script.contains("run_under() {"), "{tool}");
             assert!(script.contains(&format!("\nrun_under {} ", tool.name())));

@@ -58,7 +58,7 @@ fn line(matrix: &Matrix, row: &Row) -> maud::Markup {
     };
     html! {
         tr.card tabindex="0" data-family=(family(row)) data-kind=(kind(row))
-            data-simulator=(word("simulator")) data-racecheck=(word("racecheck")) data-synccheck=(word("synccheck"))
+            data-simulator=(word("simulator")) data-gpu=(word("gpu")) data-racecheck=(word("racecheck")) data-synccheck=(word("synccheck"))
             data-memcheck=(word("memcheck")) data-initcheck=(word("initcheck")) data-native=(word("native")) {
             td { code { (row.case) } br; (row.title) }
             @for cell in row.cells { td { (badge(row, cell)) } }

@@ -73,14 +73,19 @@ pub(super) fn source(matrix: &Matrix) -> Vec<String> {
     };
     let buggy = matrix.rows.len() - matrix.correct();
     let mut out = vec![
-        format!("The simulator's verdicts are current; the others come from {source}."),
+        match &matrix.gpu {
+            Some(gpu) => format!(
+                "The simulator's verdicts are current; those of `gpu` (racetrap's checks in kernels there) come from {gpu}, the others from {source}."
+            ),
+            None => format!("The simulator's verdicts are current; the others come from {source}."),
+        },
         format!(
             "Each tool of compute-sanitizer looks for one kind of bug; together they catch {} of the {buggy} bugs.",
             matrix.by_any_tool()
         ),
     ];
     if matrix.totals.iter().any(|totals| totals.unsupported > 0) {
-        out.push("Unsupported: the kernel never ends, so the tool does not end either.".to_owned());
+        out.push("Unsupported: the kernel never ends, so the tool does not end either; or the detector does not watch the memory.".to_owned());
     }
     out
 }

@@ -24,7 +24,7 @@ fn said(catalog: &Catalog, case: &str, detector: Detector, verdict: Verdict) -> 
         error: None,
         hung: false,
         seconds: 0.5,
-        of: Fingerprint::of(catalog, entry, (9, 0)),
+        of: Fingerprint::of(catalog, entry, (9, 0), detector),
     }
 }
 
@@ -32,6 +32,8 @@ fn made_up(catalog: &Catalog) -> Evidence {
     use Detector::*;
     use Verdict::*;
     let mut observations: Vec<Observation> = [
+        (RACE, Gpu, Caught),
+        (CORRECT, Gpu, Clean),
         (RACE, Racecheck, Caught),
         (RACE, Synccheck, Missed),
         (RACE, Native, Missed),
@@ -65,8 +67,8 @@ fn matrix(evidence: bool) -> Matrix {
     let names = [RACE, CORRECT, GLOBAL, SLOW].map(str::to_owned);
     let cases = catalog.select(&names).unwrap();
     let trials = runner::run(&catalog, &cases, &Settings::default(), 1, &|_| {});
-    let evidence = evidence.then(|| made_up(&catalog));
-    Matrix::new(&catalog, &trials, evidence.as_ref())
+    let evidence: Vec<Evidence> = evidence.then(|| made_up(&catalog)).into_iter().collect();
+    Matrix::new(&catalog, &trials, &evidence)
 }
 
 #[test]
@@ -130,10 +132,10 @@ fn with_no_evidence() {
 #[test]
 fn for_machines() {
     let json = serde_json::to_value(matrix(true)).unwrap();
-    assert_eq!(json["detectors"][1], "racecheck");
+    assert_eq!(json["detectors"][2], "racecheck");
     assert_eq!(json["rows"][0]["case"], GLOBAL);
-    assert_eq!(json["rows"][0]["cells"][1]["says"], "missed");
-    assert_eq!(json["rows"][2]["cells"][4]["stale"], "caught");
-    assert_eq!(json["rows"][1]["cells"][3], "untried");
-    assert_eq!(json["totals"][2]["false-alarms"], 1);
+    assert_eq!(json["rows"][0]["cells"][2]["says"], "missed");
+    assert_eq!(json["rows"][2]["cells"][5]["stale"], "caught");
+    assert_eq!(json["rows"][1]["cells"][4], "untried");
+    assert_eq!(json["totals"][3]["false-alarms"], 1);
 }

@@ -10,7 +10,7 @@ use super::recording::Recording;
 use super::tool_error::ToolError;
 use super::{Tool, xml};
 use catalog::annotation::{Fault, Home};
-use catalog::case::{Case, Expectation, ExpectedVerdict};
+use catalog::case::ExpectedVerdict;
 use catalog::expect::{Expected, Missing};
 use catalog::load::Entry;
 use catalog::simulate::{LocatedEnd, LocatedFinding};
@@ -31,6 +31,8 @@ const TEST_FAILED: i32 = 101;
 pub struct Judgement {
     /// In a word.
     pub verdict: Verdict,
+    /// What could not be told.
+    pub reason: Option<String>,
     /// What was reported, equal reports summed up.
     pub reports: Vec<Report>,
     /// Annotations that no report has hit, of the rules that the tool can see a sign of.
@@ -62,29 +64,6 @@ impl Judgement {
         self.reports
             .iter()
             .filter(|report| report.hits.is_empty() && !report.kind.is_of_the_host())
-    }
-
-    /// Whether this is what a case expects; `None` where a buggy case says nothing about the tool.
-    pub fn is_expected(&self, tool: Tool, case: &Case) -> Option<bool> {
-        match expectation(tool, case) {
-            Some(expected) => {
-                let strays =
-                    expected.verdict == ExpectedVerdict::Caught && self.astray().next().is_some();
-                Some(self.verdict == verdict(expected.verdict) && !strays)
-            }
-            None if case.is_meant_buggy() => None,
-            None => Some(self.verdict == Verdict::Clean),
-        }
-    }
-}
-
-/// What a case says about a tool.
-pub fn expectation(tool: Tool, case: &Case) -> Option<&Expectation> {
-    match tool {
-        Tool::Racecheck => case.expect.racecheck.as_ref(),
-        Tool::Synccheck => case.expect.synccheck.as_ref(),
-        Tool::Memcheck => case.expect.memcheck.as_ref(),
-        Tool::Initcheck => case.expect.initcheck.as_ref(),
     }
 }
 
@@ -183,6 +162,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     };
     Ok(Judgement {
         verdict,
+        reason: None,
         missing: expected.missing().into_iter().filter(visible).collect(),
         reports,
         left_out: log.left_out,
@@ -440,7 +420,7 @@ fn matches(record: &Record, ends: &[&End], file: &str, expected: &mut Expected) 
     }
     let mut hits = Vec::new();
     for rule in record.kind.rules() {
-        for actions in actions(*rule, ends) {
+        for actions in done(*rule, ends) {
             let seen = LocatedFinding {
                 rule: *rule,
                 ends: ends
@@ -460,9 +440,19 @@ fn matches(record: &Record, ends: &[&End], file: &str, expected: &mut Expected) 
 }
 
 /// What the threads may have done at each end: what the tool says, or else everything that the rule's annotations name.
-fn actions(rule: Rule, ends: &[&End]) -> Vec<Vec<Action>> {
+fn done(rule: Rule, ends: &[&End]) -> Vec<Vec<Action>> {
+    let any = actions(rule);
+    let each = ends.iter().map(|end| match &end.action {
+        Some(action) => std::slice::from_ref(action),
+        None => any,
+    });
+    combined(each)
+}
+
+/// What a thread may do at an annotation of a rule.
+pub(crate) fn actions(rule: Rule) -> &'static [Action] {
     use Action::{Atomic, Pass, Read, Sync, Wait, Write};
-    let any: &[Action] = match rule {
+    match rule {
         Rule::DivergentBarrier
         | Rule::BarrierAfterExit
         | Rule::WarpSyncMask
@@ -470,10 +460,17 @@ fn actions(rule: Rule, ends: &[&End]) -> Vec<Vec<Action>> {
         | Rule::InvalidBarrier
         | Rule::Deadlock => &[Wait, Sync, Pass],
         _ => &[Read, Write, Atomic],
-    };
+    }
+}
+
+/// One of the actions at each of so many ends, in every way.
+pub(crate) fn all_actions(any: &[Action], ends: usize) -> Vec<Vec<Action>> {
+    combined(std::iter::repeat_n(any, ends))
+}
+
+fn combined<'a>(each: impl Iterator<Item = &'a [Action]>) -> Vec<Vec<Action>> {
     let mut all: Vec<Vec<Action>> = vec![Vec::new()];
-    for end in ends {
-        let one = end.action.as_ref().map_or(any, std::slice::from_ref);
+    for one in each {
         all = all
             .iter()
             .flat_map(|before| {

@@ -62,7 +62,7 @@ impl End {
 }
 
 /// Whether a path as a tool prints it, whole or its last part alone, is that file.
-fn same_file(printed: &str, kernel_file: &str) -> bool {
+pub(crate) fn same_file(printed: &str, kernel_file: &str) -> bool {
     let printed = printed.replace('\\', "/");
     printed == kernel_file
         || printed.ends_with(&format!("/{kernel_file}"))

@@ -1,9 +1,9 @@
 //! Recordings: the stored files of one run of a tool.
 //!
-//! A recording is a folder `VERSION/TOOL/CASE` with `records.xml`, `log.txt`, `receipt.json` and `run.json`, unchanged except
-//! for folder names of the machine. It contains only what a tool really wrote.
+//! A recording is a folder `VERSION/TOOL/CASE` with `records.xml` (of racetrap's own checks `report.json`), `log.txt`, `receipt.json` and
+//! `run.json`, unchanged except for folder names of the machine. It contains only what a tool really wrote.
 
-use super::Tool;
+use crate::Under;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,8 @@ impl Run {
 }
 
 const RECORDS: &str = "records.xml";
+/// The records of racetrap's own checks.
+const REPORT: &str = "report.json";
 const LOG: &str = "log.txt";
 const RECEIPT: &str = "receipt.json";
 const RUN: &str = "run.json";
@@ -72,7 +74,10 @@ impl Recording {
     pub fn read(folder: &Path) -> io::Result<Recording> {
         let run = std::fs::read_to_string(folder.join(RUN))?;
         Ok(Recording {
-            records: read_if_there(&folder.join(RECORDS))?,
+            records: match read_if_there(&folder.join(RECORDS))? {
+                Some(records) => Some(records),
+                None => read_if_there(&folder.join(REPORT))?,
+            },
             log: read_if_there(&folder.join(LOG))?,
             receipt: read_if_there(&folder.join(RECEIPT))?,
             run: serde_json::from_str(&run)?,
@@ -84,13 +89,18 @@ impl Recording {
     /// # Errors
     ///
     /// Files that can't be written.
-    pub fn keep(&self, root: &Path, tool: Tool, case: &str) -> io::Result<PathBuf> {
+    pub fn keep(&self, root: &Path, under: impl Into<Under>, case: &str) -> io::Result<PathBuf> {
+        let under = under.into();
         let version = self.run.version.as_deref().unwrap_or("unknown-version");
-        let folder = root.join(version).join(tool.name()).join(case);
+        let folder = root.join(version).join(under.name()).join(case);
+        let records = match under {
+            Under::Races => REPORT,
+            Under::Sanitizer(_) => RECORDS,
+        };
         std::fs::create_dir_all(&folder)?;
         let run = serde_json::to_string_pretty(&self.run)? + "\n";
         for (name, text) in [
-            (RECORDS, self.records.as_deref()),
+            (records, self.records.as_deref()),
             (LOG, self.log.as_deref()),
             (RECEIPT, self.receipt.as_deref()),
             (RUN, Some(run.as_str())),
@@ -136,6 +146,7 @@ pub fn without_folders(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sanitizer::Tool;
 
     #[test]
     fn no_folder_of_a_machine_is_kept() {

@@ -5,7 +5,7 @@ use evidence::sanitizer::recording::without_folders;
 use evidence::sanitizer::{
     Judgement, Kind, Record, Recording, Severity, Tool, ToolError, judge, log, xml,
 };
-use evidence::{Detector, Evidence, Observation};
+use evidence::{Detector, Evidence, Observation, Untold};
 use report::Verdict;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -242,7 +242,8 @@ fn recordings_and_evidence_agree() {
         let entry = catalog.find(&case).unwrap();
         let seen = evidence.find(&case, Detector::from(tool)).unwrap();
         let judged = judge(tool, entry, &recording);
-        let again = Observation::of_tool(entry, tool, &judged, seen.of.clone());
+        let judged = judged.map_err(|error| Untold::from(&error, entry));
+        let again = Observation::of_run(entry, tool.into(), &judged, seen.of.clone());
         assert_eq!(again.verdict, seen.verdict, "{tool} {case}");
         let kinds = |seen: &Observation| {
             let mut kinds: Vec<_> = seen.reports.iter().map(|r| r.kind.clone()).collect();

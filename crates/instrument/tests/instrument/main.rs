@@ -3,4 +3,5 @@
 mod assembled;
 mod catalogue;
 mod lines;
+mod observed;
 mod watched;

@@ -145,6 +145,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
     let findings = zeros(result_bytes, "findings");
     let tallies = zeros(tally_bytes, "tallies");
     let concurrent = zeros(32 * (job.steps.len() as u64 + 1), "concurrent");
+    let numbers = zeros(4 * (job.steps.len() as u64 + 1), "numbers");
     let at = zeros(layout::CONFIG_BYTES, "config");
     for page in 0..page_count {
         let (at, entry) = layout::entry(GLOBAL_BASE + page * PAGE, shadow + page * of_page);
@@ -160,6 +161,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         finding_count: FINDINGS,
         kept_mask: (1 << 12) - 1,
         global_shift: shift,
+        numbers,
     };
     device.write(at, &config.bytes()).unwrap();
     let order = order(job);
@@ -208,11 +210,17 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         device
             .write(concurrent + u64::from(number) * 32, &bytes)
             .unwrap();
+        // As a graph's node finds its number.
+        let slot = numbers + u64::from(number) * 4;
+        device.write(slot, &number.to_le_bytes()).unwrap();
         let plain = shift == 2 && !is_concurrent;
         let handed = layout::Launch {
             config: at,
             plain_pages: if plain { pages } else { 0 },
-            number,
+            number: match is_concurrent {
+                true => layout::Launch::SLOT | number,
+                false => number,
+            },
             dynamic: launch.shared,
             shadow,
             shared_shift,

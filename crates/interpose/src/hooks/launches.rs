@@ -29,6 +29,7 @@ hooks! { cuLaunchKernel, cuLaunchKernel_ptsz (function: Handle, gx: c_uint, gy: 
         shared,
         stream: StreamName::of(stream, PER_THREAD),
         recorded: is_captured(stream),
+        slot: None,
         params,
         extra,
     };
@@ -45,6 +46,7 @@ hooks! { cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz (function: Ha
         shared,
         stream: StreamName::of(stream, PER_THREAD),
         recorded: is_captured(stream),
+        slot: None,
         params,
         extra: std::ptr::null_mut(),
     };
@@ -89,6 +91,7 @@ impl LaunchConfig {
             shared: self.shared,
             stream: StreamName::of(self.stream, per_thread),
             recorded: is_captured(self.stream),
+            slot: None,
             params,
             extra,
         }

@@ -91,6 +91,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "report",
             "device-client",
             "catalog",
+            "instrument",
         ],
     ),
     (
