@@ -100,8 +100,9 @@ def table(results):
         native, checked = r["kernels"], watched["kernels"]
         times = ["", ""]
         if native and checked:
-            factors.append(checked / native)
-            times = [f"{native:.4g}", f"{checked:.4g} ({checked / native:.1f}×)"]
+            # What falls under checks is a rate.
+            factors.append(max(checked / native, native / checked))
+            times = [f"{native:.4g}", f"{checked:.4g} ({factors[-1]:.1f}×)"]
         found = f", {len(watched['findings'])}" if watched["findings"] else ""
         print(f"| {r['name']} | {times[0]} | {times[1]} | {r['seconds']:.1f} s | {watched['seconds']:.1f} s | {watched['verdict']}{found} |")
     if factors:
