@@ -439,6 +439,7 @@ fn made(
         params[at..at + bytes.len()].copy_from_slice(&bytes);
     }
     Ok(Launch {
+        cluster: None,
         grid: planned.grid,
         block: planned.block,
         dynamic_shared: planned.shared,

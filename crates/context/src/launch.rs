@@ -234,6 +234,7 @@ impl Context {
                 dynamic_shared: request.shared as u32,
                 params: request.params.clone(),
                 cooperative: request.cooperative,
+                cluster: request.cluster.map(dim),
                 number: 0,
             },
             name,

@@ -93,6 +93,7 @@ pub mod sync;
 pub mod trie;
 mod weak_access;
 
+use crate::clusters::Clusters;
 use crate::finding::Findings;
 use block::{Block, View};
 use cells::{Cells, LAST_STAMP};
@@ -105,6 +106,7 @@ use resident::Resident;
 use simt::ids::{BlockId, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
+use std::collections::HashMap;
 use std::sync::Arc;
 use strong_access::Strong;
 use sync::LocationFences;
@@ -135,6 +137,10 @@ pub struct Detector {
     base: Knowledge,
     /// The `fence.sc`s of the launch, where they are ordered as they are executed.
     fences_before: Option<LocationFences>,
+    /// Where blocks come in clusters of several: where their shared memory lies in the shadow of global memory.
+    clusters: Option<Clusters>,
+    /// By cluster: what those know that have arrived at its barrier, and what those knew that had arrived in the phase before.
+    meetings: HashMap<u32, [Knowledge; 2]>,
 }
 
 /// What it needs of [`LaunchShape`].
@@ -205,6 +211,9 @@ impl Detector {
     pub fn take_findings(&mut self) -> Findings {
         self.reporter.known = Default::default();
         let mut findings = std::mem::take(&mut self.reporter.findings);
+        if let Some(clusters) = &self.clusters {
+            findings.each_place(|place| clusters.real(place));
+        }
         findings.settle_values();
         findings.settle_warps();
         findings
@@ -217,6 +226,19 @@ impl Detector {
 
     /// See [`Events::launch_begins`].
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.clusters = Clusters::of(shape);
+        self.meetings.clear();
+        // All memory between threads is told as global.
+        let granule = shape.shared_granule.min(shape.global_granule);
+        let together = LaunchShape {
+            strong_global: shape.strong_global || shape.strong_shared,
+            global_granule: granule,
+            ..shape.clone()
+        };
+        let shape = match self.clusters {
+            Some(_) => &together,
+            None => shape,
+        };
         if self.joins(shape) {
             return;
         }
@@ -331,6 +353,17 @@ impl Detector {
         self.block(who.block).warps[who.warp.0 as usize].now
     }
 
+    /// Whether a thread comes after something that a thread of another block has done.
+    pub fn knows_of(&mut self, (who, lane): (WarpRef, u32), other: BlockId) -> bool {
+        let other = self.first.block(other);
+        let block = self.block(self.first.block(who.block));
+        let knows = |k: &Knowledge| k.real.events().get(other.0).is_some();
+        knows(&block.base)
+            || block
+                .thread(who.warp.0, lane)
+                .is_some_and(|t| knows(&t.known))
+    }
+
     /// Whether what a thread of another warp did at a time comes before what this thread does now.
     pub fn is_after(
         &mut self,
@@ -366,6 +399,10 @@ impl Detector {
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         if self.launch.fine_sync {
             let who = self.first.who(who);
+            let scope = match self.clusters {
+                Some(_) => Clusters::scope(scope),
+                None => scope,
+            };
             let mut before = self.fences_before.take();
             let block = self.block(who.block);
             let lanes = (who.warp.0, mask);
@@ -387,6 +424,37 @@ impl Detector {
             resident.tell(&self.launch, &mut self.reporter);
         }
         resident.block.barrier(barrier);
+    }
+
+    /// See [`Events::cluster_arrives`].
+    pub fn cluster_arrives(&mut self, party: &ClusterParty) {
+        if !party.ordered {
+            return;
+        }
+        let known = self.meets(party).publish(&[own_party(party)]);
+        self.meetings.entry(party.cluster).or_default()[0].join(&known);
+    }
+
+    /// See [`Events::cluster_completes`].
+    pub fn cluster_completes(&mut self, cluster: u32) {
+        let [arrived, before] = self.meetings.entry(cluster).or_default();
+        *before = std::mem::take(arrived);
+    }
+
+    /// See [`Events::cluster_waits`].
+    pub fn cluster_waits(&mut self, party: &ClusterParty) {
+        let known = match self.meetings.get(&party.cluster) {
+            Some([_, before]) if party.ordered && !before.is_empty() => before.clone(),
+            _ => return,
+        };
+        self.meets(party).learns(own_party(party), &known);
+    }
+
+    fn meets(&mut self, party: &ClusterParty) -> &mut Block {
+        let at = self.find(self.first.block(party.who.block));
+        let resident = &mut self.residents[at];
+        resident.tell(&self.launch, &mut self.reporter);
+        &mut resident.block
     }
 
     /// See [`Events::block_arrives`].
@@ -447,6 +515,24 @@ impl Detector {
     /// See [`Events::access`].
     #[inline]
     pub fn access(&mut self, access: &Access<'_>) {
+        if let Some(clusters) = self.clusters {
+            return self.access_in_cluster(access, &clusters);
+        }
+        self.access_to(access);
+    }
+
+    /// An access in a launch in clusters: all memory is global.
+    #[cold]
+    fn access_in_cluster(&mut self, access: &Access<'_>, clusters: &Clusters) {
+        let scope = Clusters::scope(access.scope);
+        if access.space != Space::Shared {
+            return self.access_to(&Access { scope, ..*access });
+        }
+        clusters.flat(access, |flat| self.access_to(&Access { scope, ..*flat }));
+    }
+
+    #[inline(always)]
+    fn access_to(&mut self, access: &Access<'_>) {
         let global = match access.space {
             Space::Global => true,
             Space::Shared => false,
@@ -519,5 +605,14 @@ impl Detector {
         if !weak && resident.block.communicated {
             self.contention.communicated();
         }
+    }
+}
+
+/// Lanes at a cluster's barrier, as those of a barrier of the block.
+fn own_party(party: &ClusterParty) -> Party {
+    Party {
+        warp: party.who.warp,
+        mask: party.mask,
+        site: party.site,
     }
 }

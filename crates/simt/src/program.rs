@@ -59,6 +59,12 @@ pub struct Program {
     pub required_block: Option<[u32; 3]>,
     /// `.maxntid` as a number of threads, where declared.
     pub max_threads: Option<u64>,
+    /// `.reqnctapercluster`: blocks of a cluster, where declared (PTX ISA, "Cluster Dimension Directives").
+    pub required_cluster: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch has to say how many blocks a cluster has, where the kernel does not.
+    pub explicit_cluster: bool,
+    /// `.maxclusterrank`, where declared.
+    pub max_cluster: Option<u32>,
     /// Architecture number of `.target` (90 for `sm_90`), 0 where unknown.
     pub target: u32,
     /// Architecture number of the GPU that it runs on: that of `.target` where nobody says another. PTX for an older GPU is compiled for the

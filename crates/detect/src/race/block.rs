@@ -231,10 +231,19 @@ impl Block {
         all.finish(self.id)
     }
 
+    /// Threads learn, beyond what they know.
+    pub fn learns(&mut self, party: Party, known: &Knowledge) {
+        for lane in lanes(party.mask) {
+            self.thread_mut(party.warp.0, lane).known.join(known);
+        }
+        self.communicated = true;
+        self.dirty = true;
+    }
+
     /// What some threads know together, and a new stamp for what they do next.
     ///
     /// All their warps get the same stamp, so that one bound serves them all.
-    fn publish(&mut self, parties: &[Party]) -> Knowledge {
+    pub fn publish(&mut self, parties: &[Party]) -> Knowledge {
         let mut joined = self.base.clone();
         if self.dirty {
             let mut last = Knowledge::default();
