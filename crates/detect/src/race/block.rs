@@ -236,7 +236,6 @@ impl Block {
         for lane in lanes(party.mask) {
             self.thread_mut(party.warp.0, lane).known.join(known);
         }
-        self.communicated = true;
         self.dirty = true;
     }
 

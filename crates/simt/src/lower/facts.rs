@@ -194,6 +194,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
         || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
     facts.async_copies = !program.copy_ops.is_empty() || !program.bulk_ops.is_empty();
     facts.async_proxy = !program.bulk_ops.is_empty();
+    facts.cluster_scope = has_cluster_scope(program);
     // The order of reductions shows, and theirs are not atomic towards other cores here.
     facts.blocks_commute &= program.bulk_ops.iter().all(|b| !b.is_reduction());
     facts.launches_dependents = program.code.iter().any(|i| {
@@ -229,6 +230,20 @@ fn accesses(program: &Program, facts: &mut Facts) {
         }
         _ => false,
     });
+}
+
+/// Whether something of cluster scope may concern global memory, which other clusters have, too.
+fn has_cluster_scope(program: &Program) -> bool {
+    use crate::observer::Scope;
+    let beyond = |space| may_be(space, AddressSpace::Global);
+    let memory = program.memory_ops.iter();
+    let atomics = program.atomic_ops.iter();
+    let mut fences = program.code.iter();
+    fences.any(|i| matches!(i.op, Op::Fence(_, Scope::Cluster)))
+        || memory
+            .into_iter()
+            .any(|m| m.order.is_strong() && m.scope == Scope::Cluster && beyond(m.space))
+        || (atomics.into_iter()).any(|a| a.scope == Scope::Cluster && beyond(a.space))
 }
 
 /// What the atomics do, by site; as far as `inc` and `dec` have a constant bound.
