@@ -487,9 +487,10 @@ impl<'a, O: Hooks> Core<'a, O> {
                     }
                     pc += 1;
                 }
-                Op::ClusterArrive { releases } => {
+                Op::ClusterArrive { releases, aligned } => {
                     if active != 0 {
-                        self.cluster_arrive(block, w, active, *releases, i.site);
+                        let how = (*releases, *aligned);
+                        self.cluster_arrive(block, w, active, how, i.site);
                     }
                     pc += 1;
                 }

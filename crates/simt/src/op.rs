@@ -214,6 +214,8 @@ pub enum Op {
     ClusterArrive {
         /// Whether what was done before is released (`.release`).
         releases: bool,
+        /// Whether all lanes of a warp must execute it together.
+        aligned: bool,
     },
     /// `barrier.cluster.wait`
     ClusterWait {

@@ -281,8 +281,9 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     self.core.observer.phase_awaited(who, found, &objects);
                 }
             }
-            Op::ClusterArrive { releases } => {
-                (self.core).cluster_arrive(self.block, self.w, active, *releases, i.site);
+            Op::ClusterArrive { releases, aligned } => {
+                let how = (*releases, *aligned);
+                (self.core).cluster_arrive(self.block, self.w, active, how, i.site);
             }
             Op::MapShared(op) => (self.core).map_shared(self.block, self.w, op, active),
             Op::DependencyWait => {

@@ -87,6 +87,8 @@ pub(crate) struct Warp {
     /// Lanes that have arrived at the cluster's barrier and not waited, and the parity of the phase in which they did.
     pub cluster_arrived: Mask,
     pub cluster_parity: Mask,
+    /// Where its lanes have arrived there since all of them last did.
+    pub cluster_sites: Vec<(Site, Mask)>,
 }
 
 impl Warp {
@@ -110,6 +112,7 @@ impl Warp {
             apart,
             cluster_arrived: 0,
             cluster_parity: 0,
+            cluster_sites: Vec::new(),
         };
         warp.begin(program);
         warp
@@ -124,6 +127,7 @@ impl Warp {
         self.exited = 0;
         self.operations = None;
         (self.cluster_arrived, self.cluster_parity) = (0, 0);
+        self.cluster_sites.clear();
         self.exit_site = [Site(0); LANES];
         self.passed.fill(0);
         self.arrived.fill(0);

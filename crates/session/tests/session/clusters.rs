@@ -419,6 +419,13 @@ fn a_second_arrival_without_a_wait_is_told() {
 }
 
 #[test]
+fn lanes_of_a_warp_come_to_an_aligned_barrier_together() {
+    let body = "setp.lt.u32 %p, %t, 7;\n@%p bra here;\nbarrier.cluster.arrive.aligned;\nbra both;\nhere:\nbarrier.cluster.arrive.aligned;\nboth:\nbarrier.cluster.wait;\n";
+    breaks(body, PAIRS, Rule::DivergentBarrier, &[]);
+    leaves(&body.replace(".aligned", ""), PAIRS, "", |_, _| 0);
+}
+
+#[test]
 fn launches_that_hardware_refuses_are_refused() {
     let ran = |grid, cluster, directives: &str| {
         let shape = Shape {

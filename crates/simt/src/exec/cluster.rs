@@ -87,7 +87,7 @@ impl<O: Hooks> Core<'_, O> {
         block: &mut Block,
         w: usize,
         mask: Mask,
-        releases: bool,
+        (releases, aligned): (bool, bool),
         site: Site,
     ) {
         self.moved();
@@ -103,6 +103,7 @@ impl<O: Hooks> Core<'_, O> {
             warp.cluster_parity |= new;
         }
         of.arrived += new.count_ones();
+        let apart = warp.arrives_at_cluster(new, site).filter(|_| aligned);
         if O::WATCHES {
             let who = block.who(w);
             if again != 0 {
@@ -115,6 +116,15 @@ impl<O: Hooks> Core<'_, O> {
                 let fault = BarrierFault::ArrivesAgain;
                 self.observer
                     .misuse(block.id, Misuse::InvalidBarrier { here, fault });
+            }
+            if let Some([waiting, elsewhere]) = apart {
+                let how = Elsewhere::AtAnotherBarrier;
+                let misuse = Misuse::DivergentBarrier {
+                    waiting: vec![waiting],
+                    elsewhere: vec![elsewhere],
+                    how,
+                };
+                self.observer.misuse(block.id, misuse);
             }
             self.observer.cluster_arrives(&ClusterParty {
                 cluster: block.cluster,
@@ -306,6 +316,32 @@ impl<O: Hooks> Core<'_, O> {
                 false => warp.w[op.d.0 as usize][l] = value as u32,
             }
         }
+    }
+}
+
+impl Warp {
+    /// Lanes arrive at the cluster's barrier. When all of the warp have, two parties that did so in different places, if there are such ("barrier.cluster":
+    /// with `.aligned`, "all threads in the warp must execute the same barrier.cluster instruction").
+    fn arrives_at_cluster(&mut self, mask: Mask, site: Site) -> Option<[Party; 2]> {
+        match self.cluster_sites.iter_mut().find(|(at, _)| *at == site) {
+            Some((_, lanes)) => *lanes |= mask,
+            None => self.cluster_sites.push((site, mask)),
+        }
+        let all = self
+            .cluster_sites
+            .iter()
+            .fold(0, |all, (_, lanes)| all | lanes);
+        if self.live() & !all != 0 {
+            return None;
+        }
+        let id = self.id;
+        let mut parties = self.cluster_sites.drain(..).map(|(site, mask)| Party {
+            warp: id,
+            mask,
+            site,
+        });
+        let two = (parties.next(), parties.next());
+        two.0.zip(two.1).map(|(a, b)| [a, b])
     }
 }
 

@@ -76,11 +76,12 @@ impl<'m> Lowering<'m> {
                 Some(Synchronisation::ClusterBarrier {
                     participation,
                     order,
-                    ..
+                    aligned,
                 }),
             ) => self.single(match participation {
                 Participation::Arrive => Op::ClusterArrive {
                     releases: *order != Order::Relaxed,
+                    aligned: *aligned,
                 },
                 _ => Op::ClusterWait {
                     acquires: *order != Order::Relaxed,
