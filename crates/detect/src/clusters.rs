@@ -124,8 +124,14 @@ impl Clusters {
         });
     }
 
+    /// The blocks of a block's cluster, its own one among them.
+    pub fn members(&self, block: BlockId) -> impl Iterator<Item = BlockId> + use<'_> {
+        let all = 0..self.size.count();
+        all.map(move |rank| self.owner(block, (rank + 1) * FAR).0)
+    }
+
     /// A scope as one of a memory that is global: nobody but the blocks of the cluster comes to its shared memory, so for that `.cluster` is as good
-    /// as any wider scope. That it does not reach other clusters, which meet in global memory, is not followed.
+    /// as any wider scope.
     pub fn scope(scope: Scope) -> Scope {
         match scope {
             Scope::Cluster => Scope::Gpu,

@@ -103,7 +103,7 @@ use contention::{Contention, Map};
 use pages::Pages;
 use report::Reporter;
 use resident::Resident;
-use simt::ids::{BlockId, Mask, Site};
+use simt::ids::{BlockId, LANES, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::collections::HashMap;
@@ -294,8 +294,8 @@ impl Detector {
     }
 
     /// See [`Events::block_begins`].
-    pub fn block_begins(&mut self, id: BlockId) {
-        let id = self.first.block(id);
+    pub fn block_begins(&mut self, own: BlockId) {
+        let id = self.first.block(own);
         let (mut resident, stamp) = match self.spare.pop() {
             Some((resident, stamp)) if stamp < LAST_STAMP / 2 => (resident, stamp),
             _ => {
@@ -313,6 +313,11 @@ impl Detector {
         resident.block.begin(id.0, self.launch.threads, stamp);
         if !self.base.is_empty() {
             resident.block.base = self.base.clone();
+        }
+        if let Some(clusters) = &self.clusters {
+            let members = clusters.members(own);
+            let members = members.map(|member| self.first.block(member).0);
+            resident.block.members = members.collect();
         }
         let place = self.residents.len() as u32;
         self.places.insert(u64::from(id.0), place);
@@ -399,10 +404,6 @@ impl Detector {
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         if self.launch.fine_sync {
             let who = self.first.who(who);
-            let scope = match self.clusters {
-                Some(_) => Clusters::scope(scope),
-                None => scope,
-            };
             let mut before = self.fences_before.take();
             let block = self.block(who.block);
             let lanes = (who.warp.0, mask);
@@ -524,10 +525,15 @@ impl Detector {
     /// An access in a launch in clusters: all memory is global.
     #[cold]
     fn access_in_cluster(&mut self, access: &Access<'_>, clusters: &Clusters) {
-        let scope = Clusters::scope(access.scope);
         if access.space != Space::Shared {
+            let first = access.address[access.mask.trailing_zeros() as usize % LANES];
+            let scope = match clusters.is_shared(first) {
+                true => Clusters::scope(access.scope),
+                false => access.scope,
+            };
             return self.access_to(&Access { scope, ..*access });
         }
+        let scope = Clusters::scope(access.scope);
         clusters.flat(access, |flat| self.access_to(&Access { scope, ..*flat }));
     }
 

@@ -17,7 +17,7 @@ pub enum Unjudged {
     ChildBesideParent,
     /// Operations that were forgotten before the host had waited for them.
     TooManyOperations,
-    /// Accesses to global memory, and fences, of cluster scope.
+    /// `fence.sc` of cluster scope.
     ClusterScope,
 }
 
@@ -70,10 +70,10 @@ impl Unjudged {
                 inconclusive: true,
             },
             Unjudged::ClusterScope => Row {
-                construct: "fences, atomics, loads and stores of `.cluster` scope on global memory, in launches of several clusters",
-                done: "their scope counts as `.gpu`",
+                construct: "`fence.sc.cluster`, in launches of several clusters",
+                done: "counts as `fence.sc.gpu`, but for what it releases and acquires",
                 hidden: "`insufficient-scope` between blocks of different clusters",
-                note: "operations of cluster scope were taken to reach other clusters: that their scope is too narrow for those is not judged",
+                note: "`fence.sc` of cluster scope was taken to be ordered with those of other clusters: that its scope is too narrow for that is not judged",
                 inconclusive: false,
             },
         }

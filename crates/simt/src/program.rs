@@ -315,7 +315,7 @@ pub struct Facts {
     pub async_copies: bool,
     /// Whether there are operations of the async proxy.
     pub async_proxy: bool,
-    /// Whether something of cluster scope may concern memory that other clusters have, too.
+    /// Whether it has a `fence.sc` of cluster scope.
     pub cluster_scope: bool,
     /// Whether dependent launches may begin before it has ended: it has `griddepcontrol.launch_dependents`.
     pub launches_dependents: bool,

@@ -26,6 +26,8 @@ pub struct Warp {
 pub struct Block {
     /// Its index in the grid.
     pub id: u32,
+    /// The blocks of its cluster, where there are several.
+    pub members: Vec<u32>,
     /// Events in the block below this are ordered before whatever it does next.
     pub floor: Stamp,
     /// Its warps.
@@ -416,6 +418,12 @@ impl View<'_> {
             }
         }
         left
+    }
+
+    /// Whether a warp belongs to a block of this one's cluster.
+    pub fn in_cluster(&self, warp: u32) -> bool {
+        let members = &self.block.members;
+        !members.is_empty() && members.contains(&self.locate(warp).0)
     }
 
     /// Block and warp in it, from the shadow's numbering.

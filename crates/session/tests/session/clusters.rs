@@ -281,6 +281,62 @@ fn atomics_on_other_blocks_memory_count_all_threads() {
     breaks(&narrow, PAIRS, Rule::InsufficientScope, &[]);
 }
 
+/// The first block of each of two pairs tells one of the next pair, or its own neighbour, that something is written, by a flag in global memory.
+fn message(fence: &str, flag: &str, from: u32, to: u32) -> String {
+    let base = "ld.param.u64 %d3, [data];\ncvta.to.global.u64 %d3, %d3;\n";
+    format!(
+        "{base}@!%first ret;\nsetp.eq.u32 %p, %b, {from};\nsetp.eq.u32 %q, %b, {to};\n@%p bra tell;\n@%q bra ask;\nret;\n\
+         tell:\nst.global.u32 [%d3+16], 7;\n{fence}st.relaxed.{flag}.global.u32 [%d3+32], 1;\nret;\n\
+         ask:\nld.relaxed.{flag}.global.u32 %r5, [%d3+32];\nsetp.eq.u32 %p, %r5, 0;\n@%p bra ask;\n{fence}ld.global.u32 %r4, [%d3+16];\nst.global.u32 [%d3+48], %r4;\n"
+    )
+}
+
+#[test]
+fn cluster_scope_reaches_the_blocks_of_the_cluster_and_no_others() {
+    let fence = "fence.acq_rel.cluster;\n";
+    let told = |b: u32, t: u32| match (b, t) {
+        (0, 4 | 12) => 7,
+        (0, 8) => 1,
+        _ => 0,
+    };
+    leaves(&message(fence, "cluster", 0, 1), PAIRS, "", told);
+    leaves(&message(fence, "gpu", 0, 1), PAIRS, "", told);
+    let narrow = Rule::InsufficientScope;
+    for body in [
+        message(fence, "cluster", 0, 2),
+        message(fence, "gpu", 0, 2),
+        message("fence.acq_rel.gpu;\n", "cluster", 0, 2),
+        message("fence.acq_rel.cta;\n", "cluster", 0, 1),
+    ] {
+        for engine in [Engine::Fast, Engine::Plain, Engine::Both] {
+            let ran = run(&body, PAIRS, "", "random:1", engine);
+            assert!(
+                ran.rules.contains(&narrow),
+                "{engine:?} {:?} {:?}\n{body}",
+                ran.rules,
+                ran.stop
+            );
+        }
+    }
+    leaves(
+        &message("fence.acq_rel.gpu;\n", "gpu", 0, 2),
+        PAIRS,
+        "",
+        told,
+    );
+    // Counters.
+    let count = |to: &str| {
+        format!(
+            "ld.param.u64 %d3, [data];\ncvta.to.global.u64 %d3, %d3;\nshr.u32 %r5, %b, 1;\n{to}red.relaxed.cluster.global.add.u32 [%d3], 1;\n"
+        )
+    };
+    let own = "mul.wide.u32 %d4, %r5, 4;\nadd.u64 %d3, %d3, %d4;\n";
+    leaves(&count(own), PAIRS, "", |b, t| {
+        if b == 0 && t < 2 { 128 } else { 0 }
+    });
+    breaks(&count(""), PAIRS, narrow, &[]);
+}
+
 #[test]
 fn an_mbarrier_of_another_block_orders_what_was_written_before_the_arrival() {
     // Each block writes into its neighbour's memory and arrives there; it waits for its own neighbour.

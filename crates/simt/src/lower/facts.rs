@@ -232,18 +232,11 @@ fn accesses(program: &Program, facts: &mut Facts) {
     });
 }
 
-/// Whether something of cluster scope may concern global memory, which other clusters have, too.
+/// Whether there is a `fence.sc` of cluster scope.
 fn has_cluster_scope(program: &Program) -> bool {
-    use crate::observer::Scope;
-    let beyond = |space| may_be(space, AddressSpace::Global);
-    let memory = program.memory_ops.iter();
-    let atomics = program.atomic_ops.iter();
-    let mut fences = program.code.iter();
-    fences.any(|i| matches!(i.op, Op::Fence(_, Scope::Cluster)))
-        || memory
-            .into_iter()
-            .any(|m| m.order.is_strong() && m.scope == Scope::Cluster && beyond(m.space))
-        || (atomics.into_iter()).any(|a| a.scope == Scope::Cluster && beyond(a.space))
+    use crate::observer::{FenceOrder, Scope};
+    let is = |i: &Instr| matches!(i.op, Op::Fence(FenceOrder::Sc, Scope::Cluster));
+    program.code.iter().any(is)
 }
 
 /// What the atomics do, by site; as far as `inc` and `dec` have a constant bound.

@@ -192,8 +192,8 @@ impl CudaText {
             let name = format!("clusterDim.{axis}");
             let rest = &before[before.rfind(&name)? + name.len()..];
             let value = rest.trim_start().strip_prefix('=')?;
-            let value = self.evaluate(value[..value.find(';')?].trim())?;
-            u32::try_from(value).ok().filter(|size| *size > 0)
+            let value = value[..value.find(';')?].trim();
+            self.positive(value, self.place(at), How::default())
         };
         let cluster = axis("x").map(|x| [x, axis("y").unwrap_or(1), axis("z").unwrap_or(1)]);
         let launch = self.launch(at, &[grid, block, shared], &parts[2..], cooperative);
