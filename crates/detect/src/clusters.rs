@@ -5,7 +5,6 @@
 //! block after that of the one before. Findings name the place in shared memory again ([`Clusters::real`]).
 
 use crate::finding::Place;
-use crate::race::block::lanes;
 use simt::ids::*;
 use simt::memory::FAR;
 use simt::observer::{Access, AsyncCopy, LaunchShape, Scope, Space, StoredValues};
@@ -169,8 +168,8 @@ struct Moved<'s> {
 impl Moved<'_> {
     /// An address in the space that was stored to, of the bytes at and behind a lane's.
     fn back(&self, at: u64) -> u64 {
-        let near = |l: &u32| at.wrapping_sub(self.to[*l as usize]) < 64;
-        let lane = lanes(self.mask).find(near).unwrap_or(0) as usize;
+        let near = |l: &usize| self.mask >> l & 1 == 1 && at.wrapping_sub(self.to[*l]) < 64;
+        let lane = (0..LANES).find(near).unwrap_or(0);
         at.wrapping_sub(self.to[lane]).wrapping_add(self.from[lane])
     }
 }

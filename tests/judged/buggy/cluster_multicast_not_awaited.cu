@@ -27,6 +27,8 @@ __global__ void __cluster_dims__(2, 1, 1) reverse(int *out, const int *in)
         ptx::mbarrier_init(&full[1], 1);
         ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     }
+    tile[t] = 0;
+    ptx::fence_proxy_async(ptx::space_shared);
     cluster.sync();
     if (t == 0) {
         for (int k = 0; k < 2; k++)

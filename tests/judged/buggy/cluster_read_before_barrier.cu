@@ -10,8 +10,9 @@ __global__ void __cluster_dims__(2, 1, 1) exchange(int *out, const int *in)
 {
     __shared__ int mine[64];
     auto cluster = cg::this_cluster();
-    cluster.sync();
     int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    mine[t] = 0;
+    cluster.sync();
     mine[t] = in[i]; //~ data-race#1 write
     __syncthreads();
     int theirs = cluster.map_shared_rank(mine, cluster.block_rank() ^ 1)[t]; //~ data-race#1 read

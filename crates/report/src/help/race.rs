@@ -164,7 +164,16 @@ pub(super) fn race(
 /// What orders accesses of different blocks to the shared memory of one of them.
 fn of_cluster(a: &Guilty, b: &Guilty) -> String {
     const BARRIER: &str = "`cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`)";
+    let copies = |one: &Guilty| one.instruction.contains(".async");
     match same_line(a, b) {
+        _ if copies(a) || copies(b) => {
+            let (copy, other) = if copies(a) { (a, b) } else { (b, a) };
+            format!(
+                "let the thread at {} wait for the phase of its mbarrier in which the copy at {} completes; or let that copy begin behind {BARRIER} if it is the one that comes later",
+                other.place(),
+                copy.place()
+            )
+        }
         true => format!(
             "split {}: read into a register, let all threads of the cluster call {BARRIER}, then write",
             a.place()

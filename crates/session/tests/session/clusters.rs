@@ -482,6 +482,21 @@ fn lanes_of_a_warp_come_to_an_aligned_barrier_together() {
 }
 
 #[test]
+fn lanes_that_are_a_phase_ahead_wait_for_the_others() {
+    let body = format!(
+        "mov.u32 %r7, 0;\nmov.u32 %r8, 0;\nstep:\nst.shared.u32 [%own], %r7;\n{SYNC}{READ}add.u32 %r8, %r8, %r4;\n{SYNC}\
+         add.u32 %r7, %r7, 1;\nsetp.lt.u32 %q, %r7, 4;\n@%q bra step;\nst.global.u32 [%to], %r8;\n"
+    );
+    for seed in 0..24 {
+        for schedule in [format!("random:{seed}"), format!("pct:{seed}:3")] {
+            let ran = run(&body, PAIRS, "", &schedule, Engine::Both);
+            assert_eq!((ran.rules, ran.stop), (vec![], None), "{schedule}");
+            assert!(ran.words.iter().all(|word| *word == 6), "{schedule}");
+        }
+    }
+}
+
+#[test]
 fn launches_that_hardware_refuses_are_refused() {
     let ran = |grid, cluster, directives: &str| {
         let shape = Shape {

@@ -175,7 +175,7 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
-    /// `barrier.cluster.wait` by all lanes of a split: whether they go on. They go on together.
+    /// `barrier.cluster.wait` by all lanes of a split: whether they go on. Lanes that have arrived in different phases part.
     pub(crate) fn cluster_wait(
         &mut self,
         block: &mut Block,
@@ -193,8 +193,16 @@ impl<O: Hooks> Core<'_, O> {
             true => !warp.cluster_parity,
             false => warp.cluster_parity,
         };
-        if warp.cluster_arrived & before & mask != mask {
-            let split = &mut warp.splits[s];
+        let complete = warp.cluster_arrived & before & mask;
+        if complete != mask {
+            let mut waits = s;
+            if complete != 0 {
+                // Lanes that are a phase ahead wait for the others, which go on when it is their turn again.
+                let pc = warp.splits[s].pc;
+                warp.fork(s, pc, complete, pc, mask & !complete);
+                waits = warp.splits.len() - 1;
+            }
+            let split = &mut warp.splits[waits];
             (split.state, split.rounds) = (State::Cluster, 0);
             return false;
         }
