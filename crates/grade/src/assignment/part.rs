@@ -130,6 +130,7 @@ impl Kind {
                 Rule::AsyncCopyHazard,
                 Rule::MissingProxyFence,
                 Rule::MissingDependencyWait,
+                Rule::ClusterMemory,
                 Rule::LockstepAssumption,
                 Rule::UnorderedCommunication,
                 Rule::SameValueWrite,
