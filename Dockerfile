@@ -1,11 +1,13 @@
 # racetrap with the CUDA compiler; needs no GPU:
 #
 #   docker build -t racetrap .
+#       --build-arg RACETRAP_RELEASE=ADDRESS takes an archive from there instead of building
 #   docker run --rm -v "$PWD:/work" racetrap check kernel.cu
 FROM rust:1-bookworm AS build
 WORKDIR /racetrap
 COPY . .
-RUN cargo install --locked --path . --features grade --root /opt/racetrap
+ARG RACETRAP_RELEASE=
+RUN ci/get-racetrap.sh /opt/racetrap
 
 FROM debian:bookworm-slim
 # nvcc calls the C++ compiler; the CUDA compiler itself comes from PyPI.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what is published: the packages, what `cargo install` makes of them, and a project of `racetrap new`.
+# Checks what is published: what it depends on (deny.toml), the packages, what `cargo install` makes of them, and a project of `racetrap new`.
 #
 #   ./ci/packages.sh
 #
@@ -10,6 +10,8 @@ source ci/steps.sh
 
 fetch 'CUDA compiler' ci/cuda-toolkit.sh
 fetch 'cargo-nextest' install_nextest
+fetch 'cargo-deny' install_deny
+step 'dependencies' cargo deny --all-features check licenses bans sources
 # Both build without optimisation, in folders of their own.
 step 'installation' ci/install.sh
 step 'a new project' ci/new-project.sh

@@ -17,6 +17,8 @@ machine=$(uname -m)
 target=$machine-unknown-linux-musl
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 name=racetrap-$version-$machine-linux
+# Without the version: a release's address has it, and `latest` is one.
+archive=racetrap-$machine-linux.tar.gz
 scene=$PWD/tests/documented/scene
 export NO_COLOR=1
 
@@ -58,8 +60,8 @@ pack() {
     for shell in bash zsh fish; do
         "$racetrap" completions "$shell" >"$folder/$name/share/racetrap.$shell"
     done
-    tar -C "$folder" -czf "$folder/$name.tar.gz" "$name"
-    (cd "$folder" && sha256sum "$name.tar.gz" | tee "$name.tar.gz.sha256")
+    tar -C "$folder" -czf "$folder/$archive" "$name"
+    (cd "$folder" && sha256sum "$archive" | tee "$archive.sha256")
     printf 'release: the program has %d bytes; the library needs %s\n' "$size" \
         "$(readelf --version-info --wide "$folder/$name/lib/racetrap/libracetrap_cuda.so" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)"
 }
@@ -86,8 +88,8 @@ try_out() {
     trap 'rm -rf "$work"' EXIT
     toolkit=()
     mkdir "$work/home"
-    cp "$folder/$name.tar.gz"* "$work"
-    (cd "$work" && sha256sum --quiet -c "$name.tar.gz.sha256" && tar -xzf "$name.tar.gz")
+    cp "$folder/$archive"* "$work"
+    (cd "$work" && sha256sum --quiet -c "$archive.sha256" && tar -xzf "$archive")
     cp "$scene"/*.cu "$scene"/*.ptx "$work"
     cd "$work"
     expect 0 --version
@@ -142,4 +144,4 @@ programs() {
 build
 pack
 try_out
-printf 'release: %s passed in %d s\n' "$folder/$name.tar.gz" "$SECONDS"
+printf 'release: %s passed in %d s\n' "$folder/$archive" "$SECONDS"

@@ -76,6 +76,17 @@ install_nextest() {
     cargo install cargo-nextest --version "$nextest_version" --locked --root .toolchain
 }
 
+deny_version=0.20.2
+
+install_deny() {
+    if cargo deny --version >/dev/null 2>&1; then
+        cargo deny --version
+        return
+    fi
+    # Debug builds need half the time, and look at one lock file.
+    cargo install cargo-deny --version "$deny_version" --locked --debug --root .toolchain
+}
+
 command -v cargo >/dev/null || {
     echo "cargo was not found: install a stable Rust toolchain from https://rustup.rs" >&2
     exit 1

@@ -257,7 +257,11 @@ pub fn against(entry: &Entry, native: &Native, mut text: String) -> String {
 }
 
 fn on_simulator(catalog: &Catalog, entry: &Entry, folder: &Path) -> Result<(), Failed> {
-    let result = case_result::run(catalog, entry, &case_result::Settings::default());
+    let settings = case_result::Settings {
+        of_project: true,
+        ..case_result::Settings::default()
+    };
+    let result = case_result::run(catalog, entry, &settings);
     let mut text = format!(
         "{}: {} on the simulator: {}",
         entry.id,

@@ -334,7 +334,7 @@ fn the_finding_of_the_readme() -> Result<(), Failed> {
 fn main() {
     let file = Path::new(ROOT).join("tests/documented/commands.yaml");
     let text = fs::read_to_string(file).expect("the commands");
-    let known: Vec<Shown> = serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}"));
+    let known: Vec<Shown> = serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{e}"));
     let trial = |name: &str, test: fn(&[Shown]) -> Result<(), Failed>| {
         let known = known.clone();
         Trial::test(name, move || test(&known))

@@ -139,6 +139,12 @@ impl Check {
         self
     }
 
+    /// Blocks of a cluster.
+    pub fn cluster(mut self, blocks: impl Into<Extent>) -> Check {
+        self.request.launch.cluster = Some(blocks.into().0);
+        self
+    }
+
     /// Launches cooperatively: all blocks are resident, and `grid.sync()` works.
     pub fn cooperative(mut self) -> Check {
         self.request.cooperative = true;

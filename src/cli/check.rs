@@ -173,6 +173,9 @@ pub struct KernelArgs {
     /// Dynamic shared memory of a block
     #[arg(long, value_name = "BYTES", help_heading = "Launch")]
     shared: Option<u32>,
+    /// Blocks of a cluster, as the attribute `cudaLaunchAttributeClusterDimension` says
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = geometry::parse, help_heading = "Launch")]
+    cluster: Option<Dim3>,
     /// Launch cooperatively: all blocks are resident and can call grid.sync()
     #[arg(long, help_heading = "Launch")]
     cooperative: bool,
@@ -286,6 +289,7 @@ impl KernelArgs {
                 grid: self.grid,
                 block: self.block,
                 shared: self.shared,
+                cluster: self.cluster,
             },
             cooperative: self.cooperative,
             arguments: arguments?,
@@ -313,6 +317,7 @@ impl KernelArgs {
             ("--block", self.block.is_some()),
             ("--shared", self.shared.is_some()),
             ("--cooperative", self.cooperative),
+            ("--cluster", self.cluster.is_some()),
             ("--arg", !self.arguments.is_empty()),
             ("--set", !self.variables.is_empty()),
             ("--include", !self.before.is_empty()),

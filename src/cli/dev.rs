@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod instrument;
 pub mod judge;
 pub mod matrix;
+pub mod merge_sarif;
 pub mod renew;
 pub mod test_profiles;
 
@@ -34,6 +35,8 @@ enum DevCommand {
     Instrument(instrument::InstrumentArgs),
     /// Merge the results of a GPU run into an evidence file
     Evidence(evidence::EvidenceArgs),
+    /// Put the SARIF logs of several files into one with one run, as code scanning wants it
+    MergeSarif(merge_sarif::MergeSarifArgs),
     /// Judge the output of a compute-sanitizer tool for a case (called by the wrappers in sanitizer/)
     Judge(judge::JudgeArgs),
     /// Run one test of a catalogue under a tool of compute-sanitizer (the wrapper of the nextest profiles that `racetrap new` writes)
@@ -58,6 +61,7 @@ pub fn dev(args: &DevArgs, color: bool) -> Result<(String, u8), Failure> {
         DevCommand::Counters(args) => counters::counters(args),
         DevCommand::Instrument(args) => instrument::print(args),
         DevCommand::Evidence(args) => evidence::evidence(args),
+        DevCommand::MergeSarif(args) => merge_sarif::merge(args),
         DevCommand::Judge(args) => judge::judge(args, color),
         DevCommand::Under(args) => test_profiles::under(args),
         DevCommand::WhichGpu => test_profiles::which_gpu(),

@@ -34,7 +34,7 @@ Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 incon
 /// Selects the catalogue.
 #[derive(Args, Clone, Debug)]
 pub struct Where {
-    /// A folder with `kernels` and `cases` [default: the catalogue inside racetrap]
+    /// A folder with `kernels` and `cases` [default: this one, if it has both; else the catalogue inside racetrap]
     #[arg(long, value_name = "FOLDER")]
     catalog: Option<PathBuf>,
 }
@@ -42,12 +42,18 @@ pub struct Where {
 impl Where {
     /// The folder, unless it is the catalogue inside racetrap.
     pub fn folder(&self) -> Option<&Path> {
-        self.catalog.as_deref()
+        let here = || {
+            let has = |name: &str| Path::new(name).is_dir();
+            // racetrap's own checkout has what it was built from.
+            let is_project = has("kernels") && has("cases") && !has("sanitizer/evidence");
+            is_project.then(|| Path::new("."))
+        };
+        self.catalog.as_deref().or_else(here)
     }
 
     /// Where the evidence of GPUs is kept.
     pub fn evidence(&self) -> PathBuf {
-        match &self.catalog {
+        match self.folder() {
             Some(folder) => folder.join("evidence"),
             None => PathBuf::from("sanitizer/evidence"),
         }
@@ -77,7 +83,7 @@ impl Where {
 
     /// Loads the catalogue.
     pub fn load(&self) -> Result<Catalog, Failure> {
-        let catalog = match &self.catalog {
+        let catalog = match self.folder() {
             Some(folder) => Catalog::read(folder),
             None => Catalog::embedded(),
         };
@@ -88,7 +94,7 @@ impl Where {
                 n => format!("the catalogue has {n} errors"),
             })
             .text(errors.to_string());
-            match &self.catalog {
+            match self.folder() {
                 Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
                     "run `racetrap dev renew {}` to create the generated files (needs the CUDA compiler)",
                     folder.display()
@@ -182,6 +188,7 @@ pub fn run_accepting(
         seed: args.seed,
         schedule: args.schedule.clone(),
         runs: args.runs,
+        of_project: args.place.folder().is_some(),
         ..Settings::default()
     };
     let live_lines = args.format == Format::Text && known.is_none();
@@ -355,6 +362,7 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     })?;
     let settings = Settings {
         wall: Duration::from_secs(60),
+        of_project: args.place.folder().is_some(),
         ..Settings::default()
     };
     let trial = case_result::replay(&catalog, entry, &draw, &settings);
@@ -365,6 +373,7 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
         trials: vec![trial],
         seed: 0,
         time: Duration::ZERO,
+        of_project: settings.of_project,
     }
     .exit_code();
     Ok(match args.format {

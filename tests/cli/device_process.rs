@@ -66,6 +66,7 @@ fn launch(entry: &str, params: Vec<Param>) -> Launch {
         shared: 0,
         params,
         cooperative: false,
+        cluster: None,
         stream: 0,
     }
 }
@@ -152,6 +153,14 @@ fn what_kernels_print_is_no_answer() {
         "cooperative\nthread 0 says 7\nthread 0 says -8\n"
     );
     assert_eq!(device.done(&job(vec![])).printed, "");
+}
+
+#[test]
+fn a_launch_in_clusters_says_so_by_its_attribute() {
+    let mut clustered = launch("print", vec![int(7)]);
+    clustered.cluster = Some([2, 1, 1]);
+    let done = Device::new().done(&job(vec![clustered]));
+    assert_eq!(done.printed, "attribute 4: 2 1 1\nthread 0 says 7\n");
 }
 
 #[test]

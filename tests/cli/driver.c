@@ -151,3 +151,22 @@ unsigned cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned g
     printf("cooperative\n");
     return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, 0);
 }
+struct attribute {
+    unsigned id;
+    char pad[4];
+    unsigned value[16];
+};
+struct config {
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    void *stream;
+    struct attribute *attributes;
+    unsigned count;
+};
+unsigned cuLaunchKernelEx(const struct config *how, void *f, void **params, void **extra)
+{
+    for (unsigned i = 0; i < how->count; i++) {
+        unsigned *value = how->attributes[i].value;
+        printf("attribute %u: %u %u %u\n", how->attributes[i].id, value[0], value[1], value[2]);
+    }
+    return cuLaunchKernel(f, how->gx, how->gy, how->gz, how->bx, how->by, how->bz, how->shared, how->stream, params, extra);
+}

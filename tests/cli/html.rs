@@ -247,7 +247,7 @@ fn pages_of_programs() {
                 "data-race",
                 ">thread 32<",
                 "__syncthreads() is missing here",
-                "nothing → ",
+                ", the first value there",
                 "Launch 1 of the program",
                 "on the default stream",
                 "launched here",

@@ -21,7 +21,10 @@ fn a_new_project_passes() {
     let folder = made();
     let at = folder.path();
     let shown = racetrap(at, &["test", "--catalog", "mine", "--locked"]);
-    assert!(shown.contains("caught 1/1 · false alarms 0/1"), "{shown}");
+    assert!(
+        shown.contains("caught 1/1 · findings in correct kernels 0/1"),
+        "{shown}"
+    );
     assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
     let shown = racetrap(
         at,
@@ -57,6 +60,56 @@ fn a_new_project_passes() {
     let again = racetrap(at, &["new", "mine"]);
     assert!(again.contains("`mine` is not empty"), "{again}");
     assert!(again.ends_with("--- exit status 2\n"), "{again}");
+}
+
+/// In a project's folder its catalogue is meant, and what is wrong with one of its kernels is a finding, not an alarm.
+#[test]
+fn a_project_is_found_from_its_folder() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = made();
+    let at = folder.path().join("mine");
+    if let Ok(tools) = fs::read_link(folder.path().join(".toolchain")) {
+        std::os::unix::fs::symlink(tools, at.join(".toolchain")).unwrap();
+    }
+    let shown = racetrap(&at, &["list"]);
+    assert!(shown.contains("2 cases: 1 buggy, 1 correct"), "{shown}");
+    let shown = racetrap(&at, &["run"]);
+    assert!(shown.contains("findings in correct kernels 0/1"), "{shown}");
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    // The case of the past bug, as if its kernel were right.
+    let change = |file: &str, changed: &dyn Fn(&str) -> Option<String>| {
+        let text = fs::read_to_string(at.join(file)).unwrap();
+        let lines: Vec<String> = text.lines().filter_map(changed).collect();
+        fs::write(at.join(file), lines.join("\n") + "\n").unwrap();
+    };
+    change("cases/example/no-barrier.yaml", &|line| {
+        let of_bugs = ["twin:", "why:", "  racecheck:"];
+        let is = |start: &&str| line.starts_with(start);
+        (!of_bugs.iter().any(|start| is(&start)))
+            .then(|| line.replace("simulator: caught", "simulator: clean"))
+    });
+    change("kernels/example/reverse.cu", &|line| {
+        line.split(" //~").next().map(str::to_owned)
+    });
+    let shown = racetrap(&at, &["dev", "renew", "."]);
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    let shown = racetrap(&at, &["run", "no-barrier", "-v"]);
+    assert!(shown.contains("\nfindings  "), "{shown}");
+    assert!(
+        shown.contains("error[data-race]") && !shown.contains("alarm"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    // What it says to repeat, works there.
+    let token = shown
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("racetrap replay "))
+        .unwrap();
+    let shown = racetrap(&at, &["replay", token.trim_matches('\'')]);
+    assert!(shown.contains("error[data-race]"), "{shown}");
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
 }
 
 #[test]
@@ -166,7 +219,7 @@ fn a_baseline_of_a_project() {
     // It accepts what it lists, not what is new.
     edit(at, "data[t] = tile[", "tile[0] = t;\n    data[t] = tile[");
     let shown = test(&["--baseline", "known.json"]);
-    assert!(shown.contains("false-alarm"), "{shown}");
+    assert!(shown.contains("findings     example/reverse"), "{shown}");
     ends(&shown, 1);
     // An entry whose finding is gone is told, and goes.
     edit(at, "    tile[0] = t;\n", "");

@@ -127,7 +127,10 @@ fn what_contributing_shows_works_in_any_folder() {
         ]
     );
     let ran = racetrap(at, &["run", "--catalog", "mine"]);
-    assert!(ran.contains("caught 1/1 · false alarms 0/1"), "{ran}");
+    assert!(
+        ran.contains("caught 1/1 · findings in correct kernels 0/1"),
+        "{ran}"
+    );
     assert!(ran.ends_with("--- exit status 0\n"), "{ran}");
     let mutated = racetrap(at, &["mutate", "--catalog", "mine", "reverse"]);
     assert!(

@@ -4,7 +4,7 @@
 
 #![cfg(unix)]
 
-use serde_yaml::Value;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -49,6 +49,11 @@ impl Machine {
         for name in ["cargo", "apt-get", "docker"] {
             machine.program(name, &say);
         }
+        // Of racetrap's own repository, it fetches what is there.
+        machine.program(
+            "curl",
+            &format!("{say}\nfor last; do :; done\ncp '{ROOT}'/\"${{last##*/raw/main/}}\" ."),
+        );
         let racetrap = env!("CARGO_BIN_EXE_racetrap");
         machine.program(
             "racetrap",
@@ -97,7 +102,7 @@ impl Machine {
 
 fn yaml(name: &str) -> Value {
     let text = fs::read_to_string(Path::new(ROOT).join(name)).unwrap();
-    serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
+    serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 /// The steps that run a command; `inputs` are the action's, its defaults where they are not given.
@@ -107,18 +112,29 @@ fn steps(all: &Value, inputs: &BTreeMap<&str, String>) -> Vec<Step> {
         for (name, value) in inputs {
             text = text.replace(&format!("${{{{ inputs.{name} }}}}"), value);
         }
+        // What the service knows about the job and where the action comes from.
+        let known = [
+            ("github.job }}-${{ strategy.job-index", "races-0"),
+            (
+                "inputs.release || format('{0}/{1}/releases/download/{2}', github.server_url, github.action_repository, github.action_ref)",
+                "/no/release",
+            ),
+        ];
+        for (name, is) in known {
+            text = text.replace(&format!("${{{{ {name} }}}}"), is);
+        }
         assert!(!text.contains("${{"), "not filled in: {text}");
         text
     };
-    let all = all.as_sequence().expect("steps").iter();
+    let all = all.as_array().expect("steps").iter();
     all.filter(|step| step.get("run").is_some())
         .map(|step| {
-            let env = step.get("env").and_then(Value::as_mapping);
+            let env = step.get("env").and_then(Value::as_object);
             let variables = env.into_iter().flatten();
             Step {
                 run: filled(&step["run"]),
                 variables: variables
-                    .map(|(name, value)| (name.as_str().unwrap().to_owned(), filled(value)))
+                    .map(|(name, value)| (name.clone(), filled(value)))
                     .collect(),
             }
         })
@@ -143,14 +159,7 @@ fn the_action() {
         return;
     };
     let action = yaml("action.yml");
-    let mut inputs = BTreeMap::new();
-    for (name, input) in action["inputs"].as_mapping().expect("inputs") {
-        let default = input.get("default").and_then(Value::as_str);
-        inputs.insert(
-            name.as_str().unwrap(),
-            default.unwrap_or_default().to_owned(),
-        );
-    }
+    let mut inputs = defaults(&action);
     inputs.insert("files", "src/*.cu".to_owned());
     let steps = steps(&action["runs"]["steps"], &inputs);
     let shown = run(&machine, &steps);
@@ -158,12 +167,13 @@ fn the_action() {
     assert!(machine.read("summary.md").contains("findings"));
     assert!(
         machine
-            .read("racetrap-reports/src_kernel.cu.sarif")
+            .read("racetrap-reports/racetrap.sarif")
             .contains("data-race")
     );
     // What is kept as an artifact is there.
-    let kept = action["runs"]["steps"].as_sequence().unwrap().iter();
-    let kept = kept.filter_map(|step| step.get("with")?.get("path")?.as_str());
+    let kept = action["runs"]["steps"].as_array().unwrap().iter();
+    let kept = kept.filter(|step| step["uses"].as_str() == Some("actions/upload-artifact@v4"));
+    let kept = kept.filter_map(|step| step["with"]["path"].as_str());
     for path in kept {
         assert!(machine.folder.path().join(path).exists(), "{path}");
     }
@@ -171,22 +181,154 @@ fn the_action() {
     assert!(!machine.read("called.txt").contains("cargo"));
 }
 
-/// Where racetrap is not there yet, the action installs it from its own folder.
+/// One log for all files, with one run for each job of a matrix; lines of `files` bring options of their own, and quoted blanks stay.
 #[test]
-fn the_action_installs_racetrap() {
+fn the_action_checks_several_files_by_their_own_options() {
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let here = machine.folder.path();
+    fs::write(here.join("src/a copy.cu"), KERNEL).unwrap();
+    fs::write(
+        here.join("src/right.cu"),
+        KERNEL.replace("tile[255 - threadIdx.x]", "tile[threadIdx.x]"),
+    )
+    .unwrap();
+    let files = "src/*.cu\n\n'src/a copy.cu' src/none*.cu --block 64 --arg 'data=i32[64]:iota'";
+    let step = Step {
+        run: format!("{ROOT}/ci/action.sh"),
+        variables: [
+            ("RACETRAP_FILES", files),
+            ("RACETRAP_OPTIONS", "--deny 'warning'"),
+            ("RACETRAP_CATEGORY", "racetrap-races-3"),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect(),
+    };
+    let (shown, status) = machine.run(&step);
+    assert_eq!(status, 1, "{shown}");
+    let called = machine.read("called.txt");
+    let checks: Vec<&str> = called
+        .lines()
+        .filter(|l| l.starts_with("racetrap check"))
+        .collect();
+    assert_eq!(checks.len(), 3, "{called}");
+    let own = |check: &&&str| check.contains("--block 64 --arg data=i32[64]:iota");
+    assert_eq!(checks.iter().filter(own).count(), 1, "{called}");
+    assert!(
+        checks.iter().all(|c| c.contains("--deny warning")),
+        "{called}"
+    );
+    let log: Value =
+        serde_json::from_str(&machine.read("racetrap-reports/racetrap.sarif")).unwrap();
+    let runs = log["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["automationDetails"]["id"], "racetrap-races-3/");
+    let results = runs[0]["results"].as_array().unwrap();
+    let in_file = |name: &str| {
+        results
+            .iter()
+            .any(|r| r["locations"].to_string().contains(name))
+    };
+    assert!(
+        in_file("kernel.cu") && in_file("a%20copy.cu") && !in_file("right.cu"),
+        "{results:?}"
+    );
+    assert_eq!(runs[0]["invocations"].as_array().unwrap().len(), 3);
+
+    // Nothing of these texts is a command.
+    let hostile = Step {
+        run: step.run.clone(),
+        variables: [(
+            "RACETRAP_FILES".to_owned(),
+            "$(touch here) `touch here` src/'".to_owned(),
+        )]
+        .into(),
+    };
+    let (shown, status) = machine.run(&hostile);
+    assert_eq!(status, 2, "{shown}");
+    assert!(
+        shown.contains("::error title=racetrap::") && !here.join("here").exists(),
+        "{shown}"
+    );
+}
+
+/// Where racetrap is not there yet, the action takes a release's archive if its checksum is right, and else builds it from its own folder.
+#[test]
+fn the_action_gets_racetrap() {
     let Some(machine) = Machine::new() else {
         return;
     };
     let action = yaml("action.yml");
-    let install = &steps(
-        &Value::Sequence(vec![action["runs"]["steps"][0].clone()]),
-        &BTreeMap::new(),
-    )[0];
-    fs::remove_file(machine.folder.path().join("bin/racetrap")).unwrap();
-    let (shown, status) = machine.run(install);
+    let mut get = steps(&action["runs"]["steps"], &defaults(&action)).swap_remove(0);
+    let here = machine.folder.path();
+    fs::remove_file(here.join("bin/racetrap")).unwrap();
+    get.variables.insert(
+        "GITHUB_PATH".to_owned(),
+        here.join("path.txt").display().to_string(),
+    );
+    let (shown, status) = machine.run(&get);
     assert_eq!(status, 0, "{shown}");
     let called = machine.read("called.txt");
-    assert_eq!(called, format!("cargo install --locked --path {ROOT}\n"));
+    let folder = here.join("home/.cache/racetrap");
+    let built = format!(
+        "cargo install --locked --path {ROOT} --features grade --root {}\n",
+        folder.display()
+    );
+    assert_eq!(called, built);
+    assert_eq!(
+        machine.read("path.txt"),
+        format!("{}/bin\n", folder.display())
+    );
+
+    let release = here.join("release");
+    let archive = format!("racetrap-{}-linux.tar.gz", std::env::consts::ARCH);
+    let pack = format!(
+        "mkdir -p r/racetrap-1/bin release && echo '#!/bin/sh' >r/racetrap-1/bin/racetrap && chmod +x r/racetrap-1/bin/racetrap && \
+         tar -C r -czf release/{archive} racetrap-1 && cd release && sha256sum {archive} >{archive}.sha256"
+    );
+    let (shown, status) = machine.run(&Step {
+        run: pack,
+        variables: BTreeMap::new(),
+    });
+    assert_eq!(status, 0, "{shown}");
+    get.variables
+        .insert("RACETRAP_RELEASE".to_owned(), release.display().to_string());
+    let (shown, status) = machine.run(&get);
+    assert_eq!(status, 0, "{shown}");
+    assert_eq!(
+        machine.read("called.txt"),
+        built,
+        "it was built all the same"
+    );
+    assert!(folder.join("bin/racetrap").is_file());
+
+    // Somebody has changed it.
+    fs::remove_dir_all(&folder).unwrap();
+    fs::write(
+        release.join(format!("{archive}.sha256")),
+        format!("{}  {archive}\n", "0".repeat(64)),
+    )
+    .unwrap();
+    let (shown, status) = machine.run(&get);
+    assert_eq!(status, 1, "{shown}");
+    assert!(
+        shown.contains("is not what its checksum says") && !folder.exists(),
+        "{shown}"
+    );
+    assert_eq!(machine.read("called.txt"), built);
+}
+
+/// The inputs of an action, with their defaults.
+fn defaults(action: &Value) -> BTreeMap<&str, String> {
+    let inputs = action["inputs"].as_object().expect("inputs").iter();
+    inputs
+        .map(|(name, input)| {
+            let default = input.get("default").and_then(Value::as_str);
+            (name.as_str(), default.unwrap_or_default().to_owned())
+        })
+        .collect()
 }
 
 #[test]
@@ -208,7 +350,7 @@ fn the_job_for_gitlab() {
         return;
     };
     let job = &yaml("ci/workflows/gitlab-ci.yml")["racetrap"];
-    let lines = |name: &str| job[name].as_sequence().unwrap().clone();
+    let lines = |name: &str| job[name].as_array().unwrap().clone();
     let all = [lines("before_script"), lines("script")].concat();
     let steps: Vec<Step> = all
         .iter()
@@ -220,7 +362,7 @@ fn the_job_for_gitlab() {
     run(&machine, &steps);
     let report = job["artifacts"]["reports"]["junit"].as_str().unwrap();
     assert!(machine.read(report).contains("data-race"));
-    for path in job["artifacts"]["paths"].as_sequence().unwrap() {
+    for path in job["artifacts"]["paths"].as_array().unwrap() {
         assert!(machine.read(path.as_str().unwrap()).contains("<svg"));
     }
 }
@@ -260,7 +402,7 @@ fn check_out(machine: &Machine, names: &[&str]) {
 
 /// The lines of a job for GitLab as steps.
 fn script(job: &Value, variables: &[(&str, &str)]) -> Vec<Step> {
-    let lines = job["script"].as_sequence().unwrap().iter();
+    let lines = job["script"].as_array().unwrap().iter();
     let variables: BTreeMap<String, String> = variables
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -342,7 +484,7 @@ fn the_workflow_for_gpus() {
         &steps(&workflow["jobs"]["archive"]["steps"], &none),
     );
     let named = |job: &str, action: &str| -> Value {
-        let all = workflow["jobs"][job]["steps"].as_sequence().unwrap().iter();
+        let all = workflow["jobs"][job]["steps"].as_array().unwrap().iter();
         let mut uses = all.filter(|s| s.get("uses").and_then(Value::as_str) == Some(action));
         uses.next().expect(action)["with"].clone()
     };
@@ -362,7 +504,7 @@ fn the_workflow_for_gpus() {
     .unwrap();
     fs::create_dir_all(other.folder.path().join("gpu/results/old")).unwrap();
     let mut run = workflow["jobs"]["run"]["steps"].clone();
-    for step in run.as_sequence_mut().unwrap() {
+    for step in run.as_array_mut().unwrap() {
         if let Some(Value::String(text)) = step.get_mut("run") {
             *text = text.replace("${{ matrix.part }}", "2");
         }
@@ -398,7 +540,7 @@ fn the_jobs_for_gpus_on_gitlab() {
     let other = Machine {
         folder: tempfile::tempdir().unwrap(),
     };
-    for path in archive["artifacts"]["paths"].as_sequence().unwrap() {
+    for path in archive["artifacts"]["paths"].as_array().unwrap() {
         let name = path.as_str().unwrap();
         let moved = fs::rename(
             machine.folder.path().join(name),
@@ -470,7 +612,7 @@ fn the_release() {
     let workflow = yaml("ci/workflows/github-actions-release.yml");
     let job = &workflow["jobs"]["linux"];
     let mut all = job["steps"].clone();
-    for step in all.as_sequence_mut().unwrap() {
+    for step in all.as_array_mut().unwrap() {
         if let Some(Value::String(token)) = step.get_mut("env").and_then(|e| e.get_mut("GH_TOKEN"))
         {
             assert_eq!(token, "${{ github.token }}");

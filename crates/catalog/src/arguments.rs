@@ -97,6 +97,7 @@ mod tests {
             shared: 0,
             args,
             cooperative: false,
+            cluster: None,
             stream: 0,
         }
     }

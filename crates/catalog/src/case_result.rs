@@ -32,6 +32,8 @@ pub struct Settings {
     pub runs: Option<u32>,
     /// Wall-clock time of a launch.
     pub wall: Duration,
+    /// Whether the catalogue is a project's, which tests its kernels: who says that a correct one is wrong is not alarmed falsely.
+    pub of_project: bool,
 }
 
 impl Default for Settings {
@@ -42,6 +44,7 @@ impl Default for Settings {
             schedule: None,
             runs: None,
             wall: Duration::from_secs(10),
+            of_project: false,
         }
     }
 }
@@ -89,6 +92,13 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
+    /// See [`Settings::of_project`].
+    fn tell(&mut self, settings: &Settings) {
+        if settings.of_project && self.verdict == Verdict::FalseAlarm && !self.verdict_ok() {
+            self.verdict = Verdict::Findings;
+        }
+    }
+
     /// Whether the verdict is the expected one, and the PTX what the case says of it.
     pub fn ok(&self) -> bool {
         self.verdict_ok() && self.ptx.is_empty()
@@ -159,6 +169,7 @@ pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> CaseResult 
             trial.summary = error.to_string();
         }
     }
+    trial.tell(settings);
     trial.ptx = against_ptx(catalog, entry);
     if trial.verdict_ok()
         && let Some(first) = trial.ptx.first()
@@ -197,6 +208,7 @@ pub fn replay(catalog: &Catalog, entry: &Entry, draw: &Draw, settings: &Settings
         Ok(prepared) => CaseRunner::new(&prepared, settings).replay(draw, &mut trial),
         Err(error) => trial.summary = error.to_string(),
     }
+    trial.tell(settings);
     trial.time = started.elapsed();
     trial
 }

@@ -41,7 +41,7 @@ fn sides(rule: Rule) -> Sides {
         | Rule::BarrierAfterExit
         | Rule::WarpSyncMask
         | Rule::UndefinedShuffle => Sides::Waiting,
-        Rule::Deadlock | Rule::NoProgress => Sides::Alternatives,
+        Rule::Deadlock | Rule::NoProgress | Rule::ClusterMemory => Sides::Alternatives,
         Rule::InvalidBarrier
         | Rule::MbarrierMisuse
         | Rule::OutOfBounds

@@ -140,6 +140,7 @@ fn step(
                 shared: launch.shared,
                 params: params.into_iter().map(param).collect(),
                 cooperative: launch.cooperative,
+                cluster: launch.cluster.map(extent),
                 stream: launch.stream,
             })
         }

@@ -30,6 +30,9 @@ pub struct Launch {
     /// Whether the launch is cooperative, so that the grid can synchronise.
     #[serde(default)]
     pub cooperative: bool,
+    /// Cluster dimensions in blocks, if the launch gives them (`cudaLaunchAttributeClusterDimension`): `x`, `[x, y]` or `[x, y, z]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Extent>,
     /// Repeats the launch with a loop variable, whose name is a size within this launch.
     #[serde(default)]
     pub repeat: BTreeMap<String, Repeat>,

@@ -42,5 +42,6 @@ pub mod token;
 pub mod tree;
 pub mod values;
 pub mod verify;
+pub mod yaml;
 
 pub use session::expression;

@@ -6,9 +6,10 @@ use super::case::Case;
 use super::check;
 pub use super::entry::{Catalog, Entry, NoSuchCase, Unresolved};
 use super::error::{CatalogError, CatalogErrors, Hint, Place};
-use super::locate::{Step, locate};
+use super::locate::locate;
 use super::tree::Tree;
 use super::verify::verify;
+use super::yaml::{self, Fault};
 use report::SourceFile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -182,144 +183,30 @@ pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
     parsed(file, text)
 }
 
-/// Brackets in brackets of a YAML file, at most: the reader takes quadratic time for them.
-const NESTED: usize = 100;
-
-/// The line, from 1, where more brackets are open than [`NESTED`]. Those in strings count, too: nobody writes so many.
-fn too_deep(text: &str) -> Option<usize> {
-    let mut open = 0usize;
-    for (line, content) in text.lines().enumerate() {
-        for c in content.chars() {
-            match c {
-                '[' | '{' => open += 1,
-                ']' | '}' => open = open.saturating_sub(1),
-                _ => {}
-            }
-            if open > NESTED {
-                return Some(line + 1);
-            }
-        }
-    }
-    None
-}
-
-/// The keys that lead to a number that is none (`.nan`): it would make every comparison with it false.
-fn not_a_number(value: &serde_yaml::Value) -> Option<Vec<String>> {
-    let below = |key: String, value| {
-        not_a_number(value).map(|mut keys| {
-            keys.insert(0, key);
-            keys
-        })
-    };
-    match value {
-        serde_yaml::Value::Number(number) => {
-            number.as_f64().filter(|n| n.is_nan()).map(|_| Vec::new())
-        }
-        serde_yaml::Value::Sequence(all) => (0..)
-            .zip(all)
-            .find_map(|(index, value): (usize, _)| below(index.to_string(), value)),
-        serde_yaml::Value::Mapping(all) => all
-            .iter()
-            .find_map(|(key, value)| below(key.as_str().unwrap_or_default().to_owned(), value)),
-        serde_yaml::Value::Tagged(tagged) => not_a_number(&tagged.value),
-        _ => None,
-    }
-}
-
 /// Reads a YAML file of the catalogue. Errors name line, column and the closest key.
 pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {
-    let read = parsed_with_any_number(file, text)?;
-    // What was read once can be read again.
-    let value = serde_yaml::from_str(text).ok();
-    if let Some(keys) = value.as_ref().and_then(not_a_number) {
-        let at: Vec<Step<'_>> = keys
-            .iter()
-            .map(|key| match key.parse::<usize>() {
-                Ok(index) => index.into(),
-                Err(_) => key.as_str().into(),
-            })
-            .collect();
-        let (line, column) = locate(text, &at);
-        return Err(CatalogError::Syntax {
-            place: Place {
-                file: file.to_owned(),
-                line,
-                column,
-            },
-            message: format!("`{}` is not a number", keys.join(".")),
-        });
-    }
-    Ok(read)
-}
-
-fn parsed_with_any_number<T: serde::de::DeserializeOwned>(
-    file: &str,
-    text: &str,
-) -> Result<T, CatalogError> {
-    if let Some(line) = too_deep(text) {
-        return Err(CatalogError::Syntax {
-            place: Place {
-                file: file.to_owned(),
-                line,
-                column: 1,
-            },
-            message: format!("lists or mappings are nested more than {NESTED} deep"),
-        });
-    }
-    serde_yaml::from_str(text).map_err(|error| {
-        let (line, column, index) = error
-            .location()
-            .map_or((0, 0, 0), |l| (l.line(), l.column(), l.index()));
+    yaml::from_str(text).map_err(|error| {
         let place = Place {
             file: file.to_owned(),
-            line,
-            column,
+            line: error.line,
+            column: error.column,
         };
-        let message = error.to_string();
-        let message = message
-            .rsplit_once(" at line ")
-            .map_or(message.as_str(), |(m, _)| m);
-        // An error about a key as a whole, for which the YAML reader gives no place.
-        let place = match message.contains("`expect` ") {
-            true => {
-                let (line, column) = locate(text, &["expect".into()]);
-                Place {
-                    line,
-                    column,
-                    ..place
-                }
+        match error.fault {
+            Fault::UnknownKey { key, known } => {
+                let hint = Hint::new(&key, known.into_iter());
+                CatalogError::UnknownKey { place, key, hint }
             }
-            false => place,
-        };
-        unknown_word(&place, message)
-            .or_else(|| bad_expression(&place, message, text.get(index..).unwrap_or_default()))
-            .unwrap_or_else(|| CatalogError::Syntax {
-                place,
-                message: message.to_owned(),
-            })
-    })
-}
-
-/// Parses serde's messages about a key that `deny_unknown_fields` rejected, or a word that is not a variant of its enum.
-fn unknown_word(place: &Place, message: &str) -> Option<CatalogError> {
-    let take_apart = |start: &str| {
-        let (_, rest) = message.split_once(start)?;
-        let (word, rest) = rest.split_once('`')?;
-        let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
-        let hint = Hint::new(word, known.iter().copied());
-        Some((place.clone(), word.to_owned(), hint))
-    };
-    let key = take_apart("unknown field `").map(|(place, key, hint)| CatalogError::UnknownKey {
-        place,
-        key,
-        hint,
-    });
-    key.or_else(|| {
-        take_apart("unknown variant `").map(|(place, word, hint)| CatalogError::UnknownWord {
-            place,
-            word,
-            hint,
-        })
+            Fault::UnknownWord { word, known } => {
+                let hint = Hint::new(&word, known.into_iter());
+                CatalogError::UnknownWord { place, word, hint }
+            }
+            Fault::Other(message) => bad_expression(
+                &place,
+                &message,
+                text.get(error.offset..).unwrap_or_default(),
+            )
+            .unwrap_or(CatalogError::Syntax { place, message }),
+        }
     })
 }
 

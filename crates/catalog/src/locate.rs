@@ -3,6 +3,7 @@
 //! Reads the text again with a seed that follows the path and rejects the value at its end; the reader's error then has the
 //! position.
 
+use super::yaml::{Fault, from_str_by};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -36,13 +37,9 @@ pub fn locate(yaml: &str, path: &[Step<'_>]) -> (usize, usize) {
             let seed = Seed {
                 path: &path[..length],
             };
-            let error = seed
-                .deserialize(serde_yaml::Deserializer::from_str(yaml))
-                .err()?;
-            if !error.to_string().contains(FOUND) {
-                return None;
-            }
-            error.location().map(|l| (l.line(), l.column()))
+            let error = from_str_by(yaml, seed).err()?;
+            let found = matches!(&error.fault, Fault::Other(message) if message == FOUND);
+            (found && error.line > 0).then_some((error.line, error.column))
         })
         .unwrap_or((1, 1))
 }

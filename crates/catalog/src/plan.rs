@@ -162,6 +162,8 @@ pub struct PlannedLaunch {
     pub args: Vec<Value>,
     /// Whether all blocks are resident together.
     pub cooperative: bool,
+    /// Blocks of a cluster, if the launch says.
+    pub cluster: Option<Dim3>,
     /// The stream.
     pub stream: usize,
 }

@@ -202,9 +202,9 @@ mod tests {
 
     #[test]
     fn targets_may_have_their_own() {
-        let quantity: Quantity = serde_yaml::from_str("{sm_75: 2, sm_90: '>= 3'}").unwrap();
+        let quantity: Quantity = crate::yaml::from_str("{sm_75: 2, sm_90: '>= 3'}").unwrap();
         assert!(quantity.on("sm_90").unwrap().holds(4));
         assert_eq!(quantity.on("sm_100"), None);
-        assert!(serde_yaml::from_str::<Quantity>("{sm_75: {sm_90: 1}}").is_err());
+        assert!(crate::yaml::from_str::<Quantity>("{sm_75: {sm_90: 1}}").is_err());
     }
 }

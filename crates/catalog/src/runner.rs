@@ -37,6 +37,8 @@ pub struct CaseResults {
     pub seed: u64,
     /// Wall-clock time.
     pub time: Duration,
+    /// See [`Settings::of_project`].
+    pub of_project: bool,
 }
 
 /// Tries the cases on `jobs` threads. The result does not depend on their number.
@@ -65,6 +67,7 @@ pub fn run(
         trials,
         seed: settings.seed,
         time: started.elapsed(),
+        of_project: settings.of_project,
     }
 }
 
@@ -106,6 +109,8 @@ pub struct Sums {
     pub inconclusive: usize,
     /// Cases with another verdict than the expected one.
     pub unexpected: usize,
+    /// See [`Settings::of_project`].
+    pub of_project: bool,
 }
 
 impl CaseResults {
@@ -121,7 +126,10 @@ impl CaseResults {
             refusals: count(&|t| t.refusal.is_some()),
             refused: count(&|t| t.refusal.is_some() && t.verdict == Verdict::Caught),
             correct: count(&|t| !t.buggy),
-            false_alarms: count(&|t| !t.buggy && t.verdict == Verdict::FalseAlarm),
+            false_alarms: count(&|t| {
+                !t.buggy && matches!(t.verdict, Verdict::FalseAlarm | Verdict::Findings)
+            }),
+            of_project: self.of_project,
             unsupported: verdict(Verdict::Unsupported),
             inconclusive: verdict(Verdict::Inconclusive),
             unexpected: count(&|t| !t.ok()),
@@ -154,8 +162,15 @@ impl std::fmt::Display for Sums {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "caught {}/{} · false alarms {}/{}",
-            self.caught, self.buggy, self.false_alarms, self.correct
+            "caught {}/{} · {} {}/{}",
+            self.caught,
+            self.buggy,
+            match self.of_project {
+                true => "findings in correct kernels",
+                false => "false alarms",
+            },
+            self.false_alarms,
+            self.correct
         )?;
         if self.refusals > 0 {
             write!(

@@ -284,6 +284,7 @@ impl<'c> Prepared<'c> {
             shared: 0,
             args,
             cooperative: false,
+            cluster: None,
             stream: 0,
         };
         let mut device = Device::new(DEVICE_BYTES);
@@ -439,6 +440,7 @@ fn made(
         params[at..at + bytes.len()].copy_from_slice(&bytes);
     }
     Ok(Launch {
+        cluster: planned.cluster,
         grid: planned.grid,
         block: planned.block,
         dynamic_shared: planned.shared,

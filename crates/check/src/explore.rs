@@ -308,6 +308,7 @@ impl Exploration<'_> {
             dynamic_shared: plan.dynamic_shared(self.geometry),
             params,
             cooperative: geometry.cooperative,
+            cluster: geometry.cluster,
             number: 0,
         }
     }
@@ -334,7 +335,7 @@ fn invalid(what: &str) -> Error {
     } else if what.contains("cooperative") || what.contains("resident") {
         "a cooperative launch needs all blocks resident: use fewer blocks (`--grid`)"
     } else {
-        "change `--grid`, `--block` or `--shared`"
+        "change `--grid`, `--block`, `--shared` or `--cluster`"
     };
     Error::new(ErrorKind::Launch, format!("this launch is invalid: {what}")).help(help)
 }

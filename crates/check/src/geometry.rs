@@ -25,6 +25,8 @@ pub struct Geometry {
     pub shared: u32,
     /// Whether all blocks are resident and can call `grid.sync()`.
     pub cooperative: bool,
+    /// Blocks of a cluster, if the launch says.
+    pub cluster: Option<Dim3>,
     /// Where its parts come from.
     pub origins: Origins,
 }
@@ -53,6 +55,8 @@ pub struct Origins {
     pub block: From,
     /// The dynamic shared memory.
     pub shared: From,
+    /// The blocks of a cluster.
+    pub cluster: From,
     /// How the host program launches the kernel, where it says a part: `as line 12 launches it`.
     pub host: Option<String>,
 }
@@ -125,6 +129,7 @@ pub fn complete(
         grid: From::Given,
         block: From::Given,
         shared: From::Given,
+        cluster: From::Given,
         host: None,
     };
     let block = match (given.block, launch.and_then(|l| l.block)) {
@@ -150,6 +155,29 @@ pub fn complete(
             guess_grid(module, function)
         }
     };
+    let declared = function.and_then(|f| directive(f, ".reqnctapercluster"));
+    let cluster = match (given.cluster, launch.and_then(|l| l.cluster)) {
+        (Some(cluster), _) => Some(cluster),
+        (None, Some(cluster)) => {
+            origins.cluster = From::Host;
+            Some(three(cluster))
+        }
+        // The kernel says it to the GPU itself.
+        (None, None) if declared.is_some() => None,
+        (None, None) if launch.is_none() && asks_for_clusters(module) => {
+            origins.cluster = From::Default;
+            Some(Dim3::linear(DEFAULT_CLUSTER))
+        }
+        (None, None) => None,
+    };
+    let grid = match (origins.grid, cluster.or(declared.map(three))) {
+        (From::Default, Some(cluster)) => Dim3 {
+            x: grid.x.saturating_mul(cluster.x),
+            y: grid.y.saturating_mul(cluster.y),
+            z: grid.z.saturating_mul(cluster.z),
+        },
+        _ => grid,
+    };
     let shared = match (given.shared, launch.and_then(|l| l.shared)) {
         (Some(shared), _) => shared,
         (None, Some(shared)) if shared > 0 && given.block.is_none() => {
@@ -172,8 +200,48 @@ pub fn complete(
         block,
         shared,
         cooperative: launch.is_some_and(|l| l.cooperative),
+        cluster,
         origins,
     })
+}
+
+/// Blocks of a cluster where nothing says how many: two, one of which can overtake the other.
+const DEFAULT_CLUSTER: u32 = 2;
+
+/// Whether the module has instructions that make sense in clusters of several blocks alone.
+fn asks_for_clusters(module: &Module) -> bool {
+    fn any(body: &[Stmt]) -> bool {
+        body.iter().any(|statement| match statement {
+            Stmt::Instruction(i) => {
+                let typed = ptx::semantics::TypedInstruction::of(i);
+                typed.opcode == ptx::semantics::Opcode::Mapa
+            }
+            Stmt::Block(body) => any(body),
+            _ => false,
+        })
+    }
+    module.items.iter().any(|item| match item {
+        Item::Function(f) => f.body.as_deref().is_some_and(any),
+        _ => false,
+    })
+}
+
+/// Whole clusters: at least as many blocks, along each axis.
+pub(super) fn in_clusters(grid: Dim3, cluster: Option<Dim3>) -> Dim3 {
+    let cluster = cluster.unwrap_or(Dim3::ONE);
+    Dim3 {
+        x: grid.x.next_multiple_of(cluster.x.max(1)),
+        y: grid.y.next_multiple_of(cluster.y.max(1)),
+        z: grid.z.next_multiple_of(cluster.z.max(1)),
+    }
+}
+
+/// Blocks of a cluster, as the launch or the kernel says.
+pub(super) fn cluster_of(geometry: &Geometry, input: &Input, entry: &str) -> Option<Dim3> {
+    let function = function(&input.builds[0].module, entry);
+    let declared = function.and_then(|f| directive(f, ".reqnctapercluster"));
+    let declared = declared.map(|[x, y, z]| Dim3 { x, y, z });
+    geometry.cluster.or(declared)
 }
 
 /// The block that is guessed, and whether a guessed grid has several blocks.

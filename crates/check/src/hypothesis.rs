@@ -36,7 +36,7 @@ pub enum Origin {
 /// A part of a hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// `grid`, `block`, `shared`, or an argument's name.
+    /// `grid`, `block`, `shared`, `cluster`, or an argument's name.
     pub name: String,
     /// As the command line takes it.
     pub value: String,
@@ -81,6 +81,9 @@ impl Hypothesis {
         let shared = self.dynamic_shared();
         if shared > 0 {
             all.push(part("shared", shared.to_string(), shape.origins.shared));
+        }
+        if let Some(cluster) = shape.cluster {
+            all.push(part("cluster", cluster.to_string(), shape.origins.cluster));
         }
         let arguments = self.plan.values.iter().enumerate();
         all.extend(arguments.map(|(index, planned)| Part {

@@ -137,7 +137,7 @@ pub fn read(
             texts.push(match part.cuda {
                 None => (shown.clone(), part.text.clone()),
                 Some(_) => (
-                    format!("{shown} ({} PTX)", optimisation.name()),
+                    SourceFile::listing(shown, optimisation.name()),
                     compiled.next().unwrap_or_default(),
                 ),
             });

@@ -32,6 +32,8 @@ pub struct Given {
     pub block: Option<Dim3>,
     /// Bytes of dynamic shared memory of a block.
     pub shared: Option<u32>,
+    /// Blocks of a cluster.
+    pub cluster: Option<Dim3>,
 }
 
 /// Which schedules are tried.

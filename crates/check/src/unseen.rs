@@ -11,9 +11,10 @@ use super::hypothesis::Hypothesis;
 use super::plan::{Origin, Plan};
 use super::prepare::Prepared;
 use detect::coverage::Coverage;
+use report::unjudged::Unjudged;
 use report::{GuessedBuffer, NoLaunch, ShortLoop, Sources, Unseen, note_lines, source_place};
 use session::coverage::{one_way, reached};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What all runs together have reached.
 pub(super) struct Reached<'a> {
@@ -66,6 +67,7 @@ pub(super) fn unseen(
         loops,
         launches: launches(prepared, hypothesis),
         buffers: buffers(&hypothesis.plan),
+        unjudged: unjudged(prepared, hypothesis),
         ..Unseen::default()
     }
 }
@@ -89,6 +91,20 @@ fn launches(prepared: &Prepared, hypothesis: &Hypothesis) -> Vec<NoLaunch> {
         all.push(NoLaunch::SeveralBlocks);
     }
     all
+}
+
+/// What ran and is not judged in full, in words.
+fn unjudged(prepared: &Prepared, hypothesis: &Hypothesis) -> Vec<String> {
+    let shape = hypothesis.shape();
+    let cluster = geometry::cluster_of(shape, &prepared.input, &prepared.entry);
+    let blocks = cluster.map_or(1, |size| size.count());
+    let several = blocks > 1 && shape.grid.count() > blocks;
+    let narrow = prepared.programs.iter().any(|p| p.facts.cluster_scope);
+    let mut all = BTreeSet::new();
+    if several && narrow {
+        all.insert(Unjudged::ClusterScope);
+    }
+    report::unjudged::notes(&all).0
 }
 
 fn buffers(plan: &Plan) -> Vec<GuessedBuffer> {

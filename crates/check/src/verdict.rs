@@ -41,6 +41,7 @@ pub fn setting(
         block: three(geometry.block),
         dynamic_shared: plan.dynamic_shared(geometry),
         cooperative: geometry.cooperative,
+        cluster: geometry.cluster.map(three),
         arguments: plan
             .values
             .iter()
@@ -80,6 +81,9 @@ pub fn launch(hypothesis: &Hypothesis) -> Vec<String> {
     if geometry.cooperative {
         words.push("--cooperative".into());
     }
+    if let Some(cluster) = geometry.cluster {
+        words.push(format!("--cluster {cluster}"));
+    }
     for (index, planned) in plan.values.iter().enumerate() {
         let label = plan.parameters.label(index);
         words.push(format!(
@@ -114,6 +118,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     flag("--block", dims(setting.block));
     if setting.dynamic_shared > 0 {
         flag("--shared", setting.dynamic_shared.to_string());
+    }
+    if let Some(cluster) = setting.cluster {
+        flag("--cluster", dims(cluster));
     }
     for argument in &setting.arguments {
         flag("--arg", format!("{}={}", argument.name, argument.value));
@@ -451,6 +458,9 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
     }
     if setting.cooperative {
         launch.push_str(" --cooperative");
+    }
+    if let Some(cluster) = setting.cluster {
+        let _ = write!(launch, " --cluster {}", dims(cluster));
     }
     let from = geometry.origins.describe().map(str::to_owned);
     let mut rows = vec![(launch, from)];

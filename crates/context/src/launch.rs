@@ -25,6 +25,7 @@ use crate::trace::{Again, Shown};
 use cores::independent;
 use detect::Detectors;
 use detect::footprint::{Footprint, Ranges};
+use report::unjudged::Unjudged;
 use simt::observer::NullObserver;
 use simt::snapshot::Image;
 use simt::{Launch, Limits, Others, ScheduleSpec, Stats, Stop, Waiting};
@@ -226,6 +227,12 @@ impl Context {
         }
         if watched {
             self.arm(request, concerns);
+            let program = &request.kernel.program;
+            let cluster = request.cluster.or(program.required_cluster);
+            let blocks = cluster.map_or(1, volume);
+            if blocks > 1 && volume(request.grid) > blocks && program.facts.cluster_scope {
+                self.findings.unjudged(Unjudged::ClusterScope);
+            }
         }
         Prepared {
             how: Launch {
@@ -234,6 +241,7 @@ impl Context {
                 dynamic_shared: request.shared as u32,
                 params: request.params.clone(),
                 cooperative: request.cooperative,
+                cluster: request.cluster.map(dim),
                 number: 0,
             },
             name,

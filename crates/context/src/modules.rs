@@ -13,6 +13,8 @@ pub struct Modules {
     pub(crate) kernels: Vec<Arc<Kernel>>,
     /// Dynamic shared memory that kernels were allowed beyond what all have, by their number.
     pub(crate) opted_in: HashMap<usize, u32>,
+    /// Kernels that may have clusters of more blocks than all GPUs take, by their number.
+    pub(crate) large_clusters: std::collections::HashSet<usize>,
     /// By their addresses in the host code.
     pub(crate) functions: HashMap<u64, (usize, String)>,
     pub(crate) symbols: HashMap<u64, Symbol>,

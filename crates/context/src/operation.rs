@@ -22,6 +22,8 @@ pub struct Request {
     pub cooperative: bool,
     /// Whether it may begin before the launch in front of it in the stream has ended.
     pub programmatic: bool,
+    /// Blocks of a cluster, if the launch says.
+    pub cluster: Option<[u32; 3]>,
     /// The stream's handle.
     pub stream: u64,
 }

@@ -113,6 +113,7 @@ impl Repeater {
             params: taped.params().ok_or(nonsense.clone())?,
             cooperative: taped.cooperative,
             programmatic: false,
+            cluster: taped.cluster,
             stream: 0,
         };
         self.context.findings.sticky = None;

@@ -345,6 +345,7 @@ impl Context {
             params: Vec::new(),
             cooperative: false,
             programmatic: false,
+            cluster: None,
             stream: 0,
         })
     }

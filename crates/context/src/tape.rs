@@ -65,6 +65,7 @@ impl Context {
             shared: request.shared,
             params: STANDARD.encode(&request.params),
             cooperative: request.cooperative,
+            cluster: request.cluster,
             call,
             blocks: match changed {
                 true => blocks

@@ -24,6 +24,9 @@ pub struct Taped {
     pub params: String,
     /// Whether all blocks are resident together.
     pub cooperative: bool,
+    /// Blocks of a cluster, if the launch says.
+    #[serde(default)]
+    pub cluster: Option<[u32; 3]>,
     /// Where the host program launched it.
     pub call: Call,
     /// What the device holds; none where it is what it was at the launch before.

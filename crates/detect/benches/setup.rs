@@ -46,6 +46,7 @@ impl Setup {
             params[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
         }
         let launch = Launch {
+            cluster: None,
             grid,
             block,
             dynamic_shared: 0,

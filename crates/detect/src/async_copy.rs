@@ -19,6 +19,7 @@
 mod arrived;
 mod pending;
 
+use crate::clusters::Clusters;
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::race;
 use crate::race::block::lanes;
@@ -72,8 +73,8 @@ impl Block {
     }
 
     /// A copy begins: what arrived at the same places before is its business from now on.
-    fn replaced_by(&mut self, write: &Access<'_>) {
-        if write.space != Space::Shared {
+    fn replaced_by(&mut self, write: &Access<'_>, clusters: Option<&Clusters>) {
+        if !is_shared(&Part::of(write), clusters) {
             return;
         }
         let bytes = u64::from(write.bytes());
@@ -83,7 +84,7 @@ impl Block {
         let mut gone = false;
         for arrived in &mut self.arrived {
             let parts = arrived.copy.writes.iter_mut();
-            for part in parts.filter(|part| part.space == Space::Shared) {
+            for part in parts.filter(|part| part.space == write.space) {
                 for lane in lanes(part.mask) {
                     let at = part.address[lane as usize];
                     if new.iter().any(|n| *n <= at && at + part.bytes <= n + bytes) {
@@ -128,6 +129,15 @@ pub struct Detector {
     stores: bool,
     /// What the copy that ends touches no more, for the accesses that follow its end.
     ending: Mask,
+    /// Where blocks come in clusters of several: shared memory is told as global then.
+    clusters: Option<Clusters>,
+}
+
+/// Whether what lanes of a copy touch is shared memory.
+fn is_shared(part: &Part, clusters: Option<&Clusters>) -> bool {
+    let first = part.address[part.mask.trailing_zeros() as usize % LANES];
+    part.space == Space::Shared
+        || clusters.is_some_and(|c| part.space == Space::Global && c.is_shared(first))
 }
 
 impl Detector {
@@ -135,6 +145,7 @@ impl Detector {
     pub fn new(shape: &LaunchShape) -> Detector {
         Detector {
             launch: shape.launch,
+            clusters: Clusters::of(shape),
             ..Detector::default()
         }
     }
@@ -155,10 +166,17 @@ impl Detector {
         // Two copies to one place are not ordered with each other either (PTX ISA, "cp.async").
         copy.writes.iter().for_each(|write| self.look(write, races));
         copy.reads.iter().for_each(|read| self.look(read, races));
+        if let Some(clusters) = &self.clusters {
+            for block in self.blocks.values_mut() {
+                let all = copy.writes.iter();
+                all.for_each(|write| block.replaced_by(write, Some(clusters)));
+            }
+        }
         let block = self.blocks.entry(write.who.block).or_default();
-        copy.writes
-            .iter()
-            .for_each(|write| block.replaced_by(write));
+        if self.clusters.is_none() {
+            let all = copy.writes.iter();
+            all.for_each(|write| block.replaced_by(write, None));
+        }
         self.stores |= write.space == Space::Global;
         let reads: Vec<Part> = copy.reads.iter().map(Part::of).collect();
         let writes: Vec<Part> = copy.writes.iter().map(Part::of).collect();
@@ -273,7 +291,8 @@ impl Detector {
     }
 
     /// See [`simt::observer::Events::copies_arrive_at`].
-    pub fn arrive_at(&mut self, who: WarpRef, mask: Mask, object: u64) {
+    pub fn arrive_at(&mut self, who: WarpRef, mask: Mask, (block, object): (BlockId, u64)) {
+        let object = self.object(block, object);
         if let Some(block) = self.blocks.get_mut(&who.block) {
             let own = block.arrived.iter_mut().filter(|a| a.copy.who == who);
             own.for_each(|a| a.at(mask, object));
@@ -282,10 +301,27 @@ impl Detector {
 
     /// See [`simt::observer::Events::phase_completes`].
     pub fn phase_completes(&mut self, block: BlockId, object: u64) {
-        if let Some(block) = self.blocks.get_mut(&block) {
+        let object = self.object(block, object);
+        for block in self.who_may_arrive_at(block) {
             let all = block.arrived.iter_mut();
             all.for_each(|a| a.phase_completes(object));
         }
+    }
+
+    /// An mbarrier, by a number that no other has in its block or, where blocks come in clusters, in the grid.
+    fn object(&self, block: BlockId, object: u64) -> u64 {
+        match &self.clusters {
+            Some(clusters) => clusters.place(block, object),
+            None => object,
+        }
+    }
+
+    /// Those who may have copies arrive at an mbarrier of a block.
+    fn who_may_arrive_at(&mut self, block: BlockId) -> impl Iterator<Item = &mut Block> {
+        let all = self.clusters.is_some();
+        let blocks = self.blocks.iter_mut();
+        let own = blocks.filter(move |(id, _)| all || **id == block);
+        own.map(|(_, block)| block)
     }
 
     /// See [`simt::observer::Events::phase_awaited`].
@@ -296,10 +332,7 @@ impl Detector {
         objects: &[u64; LANES],
         races: &mut race::Detector,
     ) {
-        let Some(block) = self.blocks.get_mut(&who.block) else {
-            return;
-        };
-        if block.arrived.is_empty() {
+        if (self.who_may_arrive_at(who.block)).all(|block| block.arrived.is_empty()) {
             return;
         }
         let stamp = races.now(who);
@@ -309,8 +342,11 @@ impl Detector {
             let same = lanes(left).filter(|l| objects[*l as usize] == object);
             let same = same.fold(0, |m, l| m | 1 << l);
             left &= !same;
-            let all = block.arrived.iter_mut();
-            all.for_each(|a| a.awaited(who, same, object, stamp));
+            let object = self.object(who.block, object);
+            for block in self.who_may_arrive_at(who.block) {
+                let all = block.arrived.iter_mut();
+                all.for_each(|a| a.awaited(who, same, object, stamp));
+            }
         }
     }
 
@@ -319,7 +355,8 @@ impl Detector {
         let Some(block) = self.blocks.get_mut(&barrier.block) else {
             return;
         };
-        if !barrier.full || block.arrived.is_empty() {
+        // Threads of other blocks take no part in it.
+        if !barrier.full || block.arrived.is_empty() || self.clusters.is_some() {
             return;
         }
         for arrived in &mut block.arrived {
@@ -349,9 +386,11 @@ impl Detector {
             return;
         };
         let exit = End::of_lanes(site, who, mask, Action::Exit, self.launch);
+        let clusters = self.clusters;
+        let shared = |part: &Part| is_shared(part, clusters.as_ref());
         for copy in block.warps.iter().flatten() {
-            let stores = copy.writes.iter().all(|part| part.space == Space::Global);
-            let mut reads = copy.reads.iter().filter(|r| r.space == Space::Shared);
+            let stores = copy.writes.iter().all(|part| !shared(part));
+            let mut reads = copy.reads.iter().filter(|r| shared(r));
             let left = |part: &&Part| part.mask & !copy.over & !copy.touched != 0;
             if let Some(part) = reads.find(left).filter(|_| stores) {
                 self.reports_exit(exit, copy, part);
@@ -545,7 +584,11 @@ impl Detector {
 
     /// What was found, leaving nothing.
     pub fn take_findings(&mut self) -> Findings {
-        std::mem::take(&mut self.findings)
+        let mut findings = std::mem::take(&mut self.findings);
+        if let Some(clusters) = &self.clusters {
+            findings.each_place(|place| clusters.real(place));
+        }
+        findings
     }
 
     /// Whether nothing was found.

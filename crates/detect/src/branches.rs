@@ -2,6 +2,9 @@
 //!
 //! Counted for each execution by a warp, or by what is left of it after earlier
 //! divergence (CUDA C++ Best Practices Guide, "Branching and Divergence").
+//!
+//! A branch that only ever parts one lane from the others, such as `if (threadIdx.x == 0)`, is no finding: one thread has to do what one
+//! thread has to do.
 
 use crate::finding::{Action, Detail, End, Finding};
 use crate::rules::Rule;
@@ -19,7 +22,7 @@ pub struct Branches {
 struct Count {
     uniform: u64,
     divergent: u64,
-    /// The first that split its warp.
+    /// The first that split its warp, with more than one lane on each side.
     example: Option<End>,
 }
 
@@ -33,6 +36,9 @@ impl Branches {
     pub fn diverges(&mut self, d: &Divergence, launch: u32) {
         let count = self.sites.entry(d.site).or_default();
         count.divergent += 1;
+        if d.taken.count_ones().min(d.fallen.count_ones()) < 2 {
+            return;
+        }
         let end = || End::of_lanes(d.site, d.who, d.taken, Action::Branch, launch);
         count.example.get_or_insert_with(end);
     }
@@ -50,7 +56,7 @@ impl Branches {
         }
     }
 
-    /// One finding for each branch that ever split a warp.
+    /// One finding for each branch that ever split a warp into more than one lane and the others.
     pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
         let sites = std::mem::take(&mut self.sites).into_values();
         sites.filter_map(|c| {

@@ -5,6 +5,7 @@
 //! [`simt::schedule::reverse::Operation`] counts them. Of launches that do much, strong accesses alone are kept; then [`Log::whole`] is
 //! false, as it is where something else than memory and barriers may pass something on.
 
+use crate::clusters::Clusters;
 use simt::ids::{BlockId, Mask, Site};
 use simt::observer::*;
 use simt::schedule::reverse::Operation;
@@ -89,6 +90,8 @@ pub struct Recorder {
     accesses: usize,
     /// Threads that met, all meetings together.
     met: usize,
+    /// Where blocks come in clusters of several.
+    clusters: Option<Clusters>,
 }
 
 impl Recorder {
@@ -100,6 +103,7 @@ impl Recorder {
                 whole: true,
             },
             threads: shape.block.count() as u32,
+            clusters: Clusters::of(shape),
             ..Recorder::default()
         }
     }
@@ -148,6 +152,11 @@ impl Recorder {
                 continue;
             }
             self.accesses += 1;
+            let at = access.address[lane as usize];
+            let (owner, address) = match (&self.clusters, access.space) {
+                (Some(clusters), Space::Shared) => clusters.owner(access.who.block, at),
+                _ => (access.who.block, at),
+            };
             self.log.events.push(Event::Accessed(Accessed {
                 operation: Operation {
                     block: access.who.block.0,
@@ -155,8 +164,8 @@ impl Recorder {
                     number,
                 },
                 site: access.site,
-                shared: (access.space == Space::Shared).then_some(access.who.block.0),
-                address: access.address[lane as usize],
+                shared: (access.space == Space::Shared).then_some(owner.0),
+                address,
                 bytes: access.bytes(),
                 reads: access.kind != AccessKind::Write,
                 writes: match access.kind {

@@ -273,6 +273,13 @@ impl Findings {
         (finding.rule, first, second)
     }
 
+    /// Replaces the places that findings are about.
+    pub fn each_place(&mut self, real: impl Fn(Place) -> Place) {
+        for finding in self.groups.values_mut() {
+            finding.place = finding.place.map(&real);
+        }
+    }
+
     /// Counts one more of a known group, the cheap way and up to [`COUNTED`], and tells whether it has just come to that; `None` if the group
     /// is new.
     pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> Option<bool> {

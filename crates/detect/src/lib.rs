@@ -9,6 +9,8 @@ mod axioms;
 pub mod banks;
 pub mod barrier;
 pub mod branches;
+pub mod cluster_memory;
+pub mod clusters;
 pub mod coalescing;
 pub mod communication;
 pub mod counts;
@@ -54,6 +56,8 @@ pub struct Detectors {
     copies: Option<Box<async_copy::Detector>>,
     /// Where it has operations of the async proxy.
     proxies: Option<Box<proxy::Detector>>,
+    /// Where the launch is in clusters of several blocks.
+    clusters: Option<Box<cluster_memory::Detector>>,
     /// Findings of these in earlier launches.
     stale: Findings,
     launch: u32,
@@ -191,6 +195,9 @@ impl Detectors {
         if let Some(proxies) = &mut self.proxies {
             all.merge(proxies.take_findings());
         }
+        if let Some(clusters) = &mut self.clusters {
+            all.merge(clusters.take_findings());
+        }
         all
     }
 
@@ -226,7 +233,8 @@ impl Observer for Detectors {
             && self.shuffles.is_clean()
             && self.non_coherent.as_ref().is_none_or(|n| n.is_clean())
             && self.copies.as_ref().is_none_or(|c| c.is_clean())
-            && self.proxies.as_ref().is_none_or(|p| p.is_clean());
+            && self.proxies.as_ref().is_none_or(|p| p.is_clean())
+            && self.clusters.as_ref().is_none_or(|c| c.is_clean());
         !clean
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
@@ -375,6 +383,26 @@ impl Detectors {
     /// Tells the race detector of an access, and of asynchronous copies what nothing has touched in between.
     #[inline]
     fn race(&mut self, access: &Access<'_>) {
+        if self.clusters.is_some() {
+            return self.race_in_cluster(access);
+        }
+        self.race_of(access, access);
+    }
+
+    /// The same where blocks come in clusters of several: shared memory is a part of global memory.
+    #[cold]
+    fn race_in_cluster(&mut self, access: &Access<'_>) {
+        let Some(clusters) = &mut self.clusters else {
+            return;
+        };
+        clusters.access(access, &mut self.races);
+        let layout = clusters.layout();
+        layout.flat(access, |flat| self.race_of(access, flat));
+    }
+
+    /// The same, of an access `as` the detectors of races and copies see it.
+    #[inline]
+    fn race_of(&mut self, own: &Access<'_>, access: &Access<'_>) {
         let Some(copies) = &mut self.copies else {
             return self.races.access(access);
         };
@@ -389,10 +417,25 @@ impl Detectors {
         } else {
             copies.access(access, &mut self.races);
             if let Some(proxies) = &mut self.proxies {
-                proxies.access(access, &mut self.races);
+                proxies.access(own, &mut self.races);
             }
             self.races.access(access);
         }
+    }
+}
+
+impl Detectors {
+    /// A copy begins, as it is and as the detectors of races and copies see it.
+    fn begins(&mut self, own: &AsyncCopy<'_>, copy: &AsyncCopy<'_>) {
+        if let Some(copies) = &mut self.copies {
+            copies.begins(copy, &mut self.races);
+        }
+        if let Some(proxies) = &mut self.proxies {
+            proxies.begins(own, &mut self.races);
+        }
+        // What comes before it has to be ordered with its beginning.
+        let accesses = copy.reads.iter().chain(copy.writes);
+        accesses.for_each(|access| access.split(|piece| self.races.access(piece)));
     }
 }
 
@@ -401,6 +444,7 @@ impl Detectors {
     #[inline(always)]
     fn races_alone(&self) -> bool {
         self.copies.is_none()
+            && self.clusters.is_none()
             && self.perf.is_none()
             && self.counter.is_none()
             && self.communication.is_none()
@@ -423,6 +467,8 @@ impl Events for Detectors {
         self.proxies = shape
             .async_proxy
             .then(|| Box::new(proxy::Detector::new(shape)));
+        self.clusters = clusters::Clusters::of(shape)
+            .map(|clusters| Box::new(cluster_memory::Detector::new(shape.launch, clusters)));
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
         }
@@ -447,11 +493,17 @@ impl Events for Detectors {
         if let Some(mut proxies) = self.proxies.take() {
             self.stale.merge(proxies.take_findings());
         }
+        if let Some(mut clusters) = self.clusters.take() {
+            self.stale.merge(clusters.take_findings());
+        }
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);
     }
     fn block_ends(&mut self, block: BlockId) {
+        if let Some(clusters) = &mut self.clusters {
+            clusters.block_ends(block);
+        }
         self.races.block_ends(block);
         if let Some(copies) = &mut self.copies {
             copies.block_ends(block);
@@ -494,6 +546,7 @@ impl Events for Detectors {
         let alone = self.non_coherent.is_none()
             && !self.copies.as_ref().is_some_and(|c| copied(c))
             && !(self.proxies.is_some() && access.write)
+            && self.clusters.is_none()
             && self.perf.is_none()
             && self.counter.is_none()
             && self.dependency.is_none()
@@ -544,15 +597,11 @@ impl Events for Detectors {
         }
     }
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
-        if let Some(copies) = &mut self.copies {
-            copies.begins(copy, &mut self.races);
+        if let Some(clusters) = &self.clusters {
+            let layout = clusters.layout();
+            return layout.flat_copy(copy, |flat| self.begins(copy, flat));
         }
-        if let Some(proxies) = &mut self.proxies {
-            proxies.begins(copy, &mut self.races);
-        }
-        // What comes before it has to be ordered with its beginning.
-        let accesses = copy.reads.iter().chain(copy.writes);
-        accesses.for_each(|access| access.split(|piece| self.races.access(piece)));
+        self.begins(copy, copy);
     }
     fn copy_reads_end(&mut self, who: WarpRef, number: u64, mask: Mask) {
         if let Some(copies) = &mut self.copies {
@@ -574,9 +623,9 @@ impl Events for Detectors {
             copies.arrives(who, number, mask, &mut self.races);
         }
     }
-    fn copies_arrive_at(&mut self, who: WarpRef, mask: Mask, object: u64) {
+    fn copies_arrive_at(&mut self, who: WarpRef, mask: Mask, block: BlockId, object: u64) {
         if let Some(copies) = &mut self.copies {
-            copies.arrive_at(who, mask, object);
+            copies.arrive_at(who, mask, (block, object));
         }
     }
     fn phase_completes(&mut self, block: BlockId, object: u64) {
@@ -631,6 +680,21 @@ impl Events for Detectors {
             communication.block_barrier(barrier);
         }
     }
+    fn cluster_arrives(&mut self, party: &ClusterParty) {
+        self.races.cluster_arrives(party);
+        if let Some(communication) = &mut self.communication {
+            communication.block_arrives();
+        }
+    }
+    fn cluster_completes(&mut self, cluster: u32) {
+        self.races.cluster_completes(cluster);
+    }
+    fn cluster_waits(&mut self, party: &ClusterParty) {
+        self.races.cluster_waits(party);
+        if let Some(dependency) = &mut self.dependency {
+            dependency.hands_on(party.who.block);
+        }
+    }
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.races.warp_sync(sync);
         if let (Some(dependency), WarpSyncKind::Barrier) = (&mut self.dependency, sync.kind) {
@@ -652,7 +716,13 @@ impl Events for Detectors {
             let bytes = u64::from(fault.bytes);
             let copied = |lane: u32| {
                 let from = fault.address[lane as usize];
-                copies.concerns(fault.who.block, space, from, from + bytes, false)
+                match &self.clusters {
+                    Some(clusters) => {
+                        let from = clusters.layout().place(fault.who.block, from);
+                        copies.concerns(fault.who.block, Space::Global, from, from + bytes, false)
+                    }
+                    None => copies.concerns(fault.who.block, space, from, from + bytes, false),
+                }
             };
             if space == Space::Shared && lanes(fault.mask).all(copied) {
                 return;
@@ -686,6 +756,9 @@ impl Events for Detectors {
         }
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
+        if let Some(clusters) = &mut self.clusters {
+            clusters.exits(who, mask, site, &mut self.races);
+        }
         self.races.exits(who, mask);
         if let Some(copies) = &mut self.copies {
             copies.exits(who, mask, site);

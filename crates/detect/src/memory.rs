@@ -8,7 +8,7 @@
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::*;
-use simt::memory::GLOBAL_BASE;
+use simt::memory::{FAR, GLOBAL_BASE};
 use simt::observer::{FaultKind, MemoryFault, Space};
 
 /// Bytes behind the start of global memory that an address can mean. What lies higher is no address of a device: x86-64 and CUDA's
@@ -54,7 +54,11 @@ impl Detector {
             }],
             place: (!matches!(fault.kind, FaultKind::Image { .. })).then_some(Place {
                 space: fault.space.unwrap_or(Space::Global),
-                address: offset.unwrap_or(full),
+                address: match fault.space {
+                    // What another block of the cluster has not written: there.
+                    Some(Space::Shared) if rule == Rule::UninitializedRead => full % FAR,
+                    _ => offset.unwrap_or(full),
+                },
                 bytes: fault.bytes,
                 mapped,
             }),

@@ -10,6 +10,7 @@
 //! Blind spots: writes to global memory; atomics of eight bytes and block scope, as which arrivals at mbarriers come; the initialisation of an mbarrier, for which NVIDIA's own library uses no fence; of a block, all but the
 //! newest 1,024 epochs that no fence covers.
 
+use crate::clusters::Clusters;
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::race;
 use crate::race::block::lanes;
@@ -86,7 +87,7 @@ impl Block {
         }
         if let Some(at) = self.newest[warp] {
             let epoch = &mut self.epochs[at as usize];
-            if epoch.open && epoch.stamp == stamp {
+            if epoch.open && epoch.stamp == stamp && epoch.who == who {
                 epoch.wrote |= mask;
                 return at;
             }
@@ -108,6 +109,32 @@ impl Block {
         self.newest[warp] = Some(at);
         at
     }
+
+    /// A fence by some lanes of a warp.
+    fn fence(&mut self, (who, mask): (WarpRef, Mask), stamp: Stamp, races: &mut race::Detector) {
+        let first = mask.trailing_zeros();
+        for at in &self.live {
+            let epoch = &mut self.epochs[*at as usize];
+            epoch.open = false;
+            let mut covers = match epoch.who == who {
+                true => mask & epoch.wrote,
+                false => 0,
+            };
+            for lane in lanes(epoch.wrote & !covers) {
+                let after = races.is_after((who, first), (epoch.who, lane), epoch.stamp);
+                covers |= Mask::from(after) << lane;
+            }
+            let known = |f: &Fence| f.who == who && f.mask == mask && f.covers == covers;
+            if covers != 0 && !epoch.fences.iter().any(known) {
+                epoch.fences.push(Fence {
+                    who,
+                    mask,
+                    stamp,
+                    covers,
+                });
+            }
+        }
+    }
 }
 
 /// Who has written what without a proxy fence in this launch.
@@ -116,6 +143,8 @@ pub struct Detector {
     findings: Findings,
     launch: u32,
     blocks: HashMap<BlockId, Block>,
+    /// Where blocks come in clusters of several, which write each other's memory.
+    clusters: Option<Clusters>,
 }
 
 impl Detector {
@@ -123,6 +152,7 @@ impl Detector {
     pub fn new(shape: &LaunchShape) -> Detector {
         Detector {
             launch: shape.launch,
+            clusters: Clusters::of(shape),
             ..Detector::default()
         }
     }
@@ -148,11 +178,11 @@ impl Detector {
             return;
         }
         let stamp = races.now(access.who);
-        let block = self.blocks.entry(access.who.block).or_default();
-        let epoch = block.epoch(access.who, stamp, wrote);
         let bytes = u64::from(access.bytes());
         for lane in lanes(wrote) {
-            let at = access.address[lane as usize];
+            let (owner, at) = self.owner(access, lane);
+            let block = self.blocks.entry(owner).or_default();
+            let epoch = block.epoch(access.who, stamp, 1 << lane);
             let words = (at / 4) as usize..(at + bytes).div_ceil(4) as usize;
             if block.words.len() < words.end {
                 block.words.resize(words.end, None);
@@ -167,31 +197,20 @@ impl Detector {
 
     /// See [`simt::observer::Events::proxy_fence`].
     pub fn fence(&mut self, who: WarpRef, mask: Mask, races: &mut race::Detector) {
-        let Some(block) = self.blocks.get_mut(&who.block) else {
-            return;
-        };
         let stamp = races.now(who);
-        let first = mask.trailing_zeros();
-        for at in &block.live {
-            let epoch = &mut block.epochs[*at as usize];
-            epoch.open = false;
-            let mut covers = match epoch.who == who {
-                true => mask & epoch.wrote,
-                false => 0,
-            };
-            for lane in lanes(epoch.wrote & !covers) {
-                let after = races.is_after((who, first), (epoch.who, lane), epoch.stamp);
-                covers |= Mask::from(after) << lane;
-            }
-            let known = |f: &Fence| f.who == who && f.mask == mask && f.covers == covers;
-            if covers != 0 && !epoch.fences.iter().any(known) {
-                epoch.fences.push(Fence {
-                    who,
-                    mask,
-                    stamp,
-                    covers,
-                });
-            }
+        let all = self.clusters.is_some();
+        let blocks = self.blocks.iter_mut();
+        for (_, block) in blocks.filter(|(id, _)| all || **id == who.block) {
+            block.fence((who, mask), stamp, races);
+        }
+    }
+
+    /// The block whose memory a lane accesses, and where.
+    fn owner(&self, access: &Access<'_>, lane: u32) -> (BlockId, u64) {
+        let at = access.address[lane as usize];
+        match &self.clusters {
+            Some(clusters) => clusters.owner(access.who.block, at),
+            None => (access.who.block, at),
         }
     }
 
@@ -205,7 +224,8 @@ impl Detector {
         }
         for at in &block.live {
             let epoch = &mut block.epochs[*at as usize];
-            let covered = epoch.fences.iter().fold(0, |mask, f| mask | f.covers);
+            let own = epoch.fences.iter().filter(|f| f.who.block == barrier.block);
+            let covered = own.fold(0, |mask, f| mask | f.covers);
             epoch.over = covered & epoch.wrote == epoch.wrote;
         }
         let epochs = &block.epochs;
@@ -227,14 +247,14 @@ impl Detector {
     }
 
     fn touches(&mut self, access: &Access<'_>, writes: bool, races: &mut race::Detector) {
-        let Some(block) = self.blocks.get_mut(&access.who.block) else {
-            return;
-        };
         let mut guilty: Vec<(Write, WarpRef, u32, u64)> = Vec::new();
-        let mut asked: HashMap<(u32, u8, u32), bool> = HashMap::new();
+        let mut asked: HashMap<(BlockId, u32, u8, u32), bool> = HashMap::new();
         for lane in lanes(access.mask) {
-            let at = access.address[lane as usize];
+            let (owner, at) = self.owner(access, lane);
             let words = at / 4..(at + u64::from(access.bytes())).div_ceil(4);
+            let Some(block) = self.blocks.get_mut(&owner) else {
+                continue;
+            };
             for word in words {
                 let Some(Some(write)) = block.words.get(word as usize).copied() else {
                     continue;
@@ -249,7 +269,7 @@ impl Detector {
                         own || races.is_after((access.who, lane), (f.who, theirs), f.stamp)
                     })
                 };
-                let key = (write.epoch, write.lane, lane);
+                let key = (owner, write.epoch, write.lane, lane);
                 let good = epoch.over || *asked.entry(key).or_insert_with(&mut fenced);
                 if !good && !guilty.iter().any(|(w, ..)| w.site == write.site) {
                     guilty.push((write, epoch.who, lane, word * 4));
@@ -260,12 +280,8 @@ impl Detector {
             }
         }
         for (write, who, lane, at) in guilty {
-            self.report(
-                access,
-                lane,
-                (write, who),
-                at.max(access.address[lane as usize]),
-            );
+            let (_, first) = self.owner(access, lane);
+            self.report(access, lane, (write, who), at.max(first));
         }
     }
 

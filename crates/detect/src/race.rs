@@ -93,6 +93,7 @@ pub mod sync;
 pub mod trie;
 mod weak_access;
 
+use crate::clusters::Clusters;
 use crate::finding::Findings;
 use block::{Block, View};
 use cells::{Cells, LAST_STAMP};
@@ -102,9 +103,10 @@ use contention::{Contention, Map};
 use pages::Pages;
 use report::Reporter;
 use resident::Resident;
-use simt::ids::{BlockId, Mask, Site};
+use simt::ids::{BlockId, LANES, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
+use std::collections::HashMap;
 use std::sync::Arc;
 use strong_access::Strong;
 use sync::LocationFences;
@@ -135,6 +137,10 @@ pub struct Detector {
     base: Knowledge,
     /// The `fence.sc`s of the launch, where they are ordered as they are executed.
     fences_before: Option<LocationFences>,
+    /// Where blocks come in clusters of several: where their shared memory lies in the shadow of global memory.
+    clusters: Option<Clusters>,
+    /// By cluster: what those know that have arrived at its barrier, and what those knew that had arrived in the phase before.
+    meetings: HashMap<u32, [Knowledge; 2]>,
 }
 
 /// What it needs of [`LaunchShape`].
@@ -205,6 +211,9 @@ impl Detector {
     pub fn take_findings(&mut self) -> Findings {
         self.reporter.known = Default::default();
         let mut findings = std::mem::take(&mut self.reporter.findings);
+        if let Some(clusters) = &self.clusters {
+            findings.each_place(|place| clusters.real(place));
+        }
         findings.settle_values();
         findings.settle_warps();
         findings
@@ -217,6 +226,19 @@ impl Detector {
 
     /// See [`Events::launch_begins`].
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.clusters = Clusters::of(shape);
+        self.meetings.clear();
+        // All memory between threads is told as global.
+        let granule = shape.shared_granule.min(shape.global_granule);
+        let together = LaunchShape {
+            strong_global: shape.strong_global || shape.strong_shared,
+            global_granule: granule,
+            ..shape.clone()
+        };
+        let shape = match self.clusters {
+            Some(_) => &together,
+            None => shape,
+        };
         if self.joins(shape) {
             return;
         }
@@ -272,8 +294,8 @@ impl Detector {
     }
 
     /// See [`Events::block_begins`].
-    pub fn block_begins(&mut self, id: BlockId) {
-        let id = self.first.block(id);
+    pub fn block_begins(&mut self, own: BlockId) {
+        let id = self.first.block(own);
         let (mut resident, stamp) = match self.spare.pop() {
             Some((resident, stamp)) if stamp < LAST_STAMP / 2 => (resident, stamp),
             _ => {
@@ -291,6 +313,11 @@ impl Detector {
         resident.block.begin(id.0, self.launch.threads, stamp);
         if !self.base.is_empty() {
             resident.block.base = self.base.clone();
+        }
+        if let Some(clusters) = &self.clusters {
+            let members = clusters.members(own);
+            let members = members.map(|member| self.first.block(member).0);
+            resident.block.members = members.collect();
         }
         let place = self.residents.len() as u32;
         self.places.insert(u64::from(id.0), place);
@@ -329,6 +356,17 @@ impl Detector {
     /// The time of a warp: what its threads do now is stamped with it.
     pub fn now(&mut self, who: WarpRef) -> Stamp {
         self.block(who.block).warps[who.warp.0 as usize].now
+    }
+
+    /// Whether a thread comes after something that a thread of another block has done.
+    pub fn knows_of(&mut self, (who, lane): (WarpRef, u32), other: BlockId) -> bool {
+        let other = self.first.block(other);
+        let block = self.block(self.first.block(who.block));
+        let knows = |k: &Knowledge| k.real.events().get(other.0).is_some();
+        knows(&block.base)
+            || block
+                .thread(who.warp.0, lane)
+                .is_some_and(|t| knows(&t.known))
     }
 
     /// Whether what a thread of another warp did at a time comes before what this thread does now.
@@ -389,6 +427,37 @@ impl Detector {
         resident.block.barrier(barrier);
     }
 
+    /// See [`Events::cluster_arrives`].
+    pub fn cluster_arrives(&mut self, party: &ClusterParty) {
+        if !party.ordered {
+            return;
+        }
+        let known = self.meets(party).publish(&[own_party(party)]);
+        self.meetings.entry(party.cluster).or_default()[0].join(&known);
+    }
+
+    /// See [`Events::cluster_completes`].
+    pub fn cluster_completes(&mut self, cluster: u32) {
+        let [arrived, before] = self.meetings.entry(cluster).or_default();
+        *before = std::mem::take(arrived);
+    }
+
+    /// See [`Events::cluster_waits`].
+    pub fn cluster_waits(&mut self, party: &ClusterParty) {
+        let known = match self.meetings.get(&party.cluster) {
+            Some([_, before]) if party.ordered && !before.is_empty() => before.clone(),
+            _ => return,
+        };
+        self.meets(party).learns(own_party(party), &known);
+    }
+
+    fn meets(&mut self, party: &ClusterParty) -> &mut Block {
+        let at = self.find(self.first.block(party.who.block));
+        let resident = &mut self.residents[at];
+        resident.tell(&self.launch, &mut self.reporter);
+        &mut resident.block
+    }
+
     /// See [`Events::block_arrives`].
     pub fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
         let at = self.find(self.first.block(block));
@@ -447,6 +516,29 @@ impl Detector {
     /// See [`Events::access`].
     #[inline]
     pub fn access(&mut self, access: &Access<'_>) {
+        if let Some(clusters) = self.clusters {
+            return self.access_in_cluster(access, &clusters);
+        }
+        self.access_to(access);
+    }
+
+    /// An access in a launch in clusters: all memory is global.
+    #[cold]
+    fn access_in_cluster(&mut self, access: &Access<'_>, clusters: &Clusters) {
+        if access.space != Space::Shared {
+            let first = access.address[access.mask.trailing_zeros() as usize % LANES];
+            let scope = match clusters.is_shared(first) {
+                true => Clusters::scope(access.scope),
+                false => access.scope,
+            };
+            return self.access_to(&Access { scope, ..*access });
+        }
+        let scope = Clusters::scope(access.scope);
+        clusters.flat(access, |flat| self.access_to(&Access { scope, ..*flat }));
+    }
+
+    #[inline(always)]
+    fn access_to(&mut self, access: &Access<'_>) {
         let global = match access.space {
             Space::Global => true,
             Space::Shared => false,
@@ -519,5 +611,14 @@ impl Detector {
         if !weak && resident.block.communicated {
             self.contention.communicated();
         }
+    }
+}
+
+/// Lanes at a cluster's barrier, as those of a barrier of the block.
+fn own_party(party: &ClusterParty) -> Party {
+    Party {
+        warp: party.who.warp,
+        mask: party.mask,
+        site: party.site,
     }
 }

@@ -69,6 +69,7 @@ rules! {
     AsyncCopyHazard, async_copy_hazard, "async-copy-hazard", Error, "memory that an asynchronous copy reads or writes, touched before anybody has waited for it";
     MissingProxyFence, missing_proxy_fence, "missing-proxy-fence", Error, "a bulk copy touches memory that threads have written, without a proxy fence in between";
     MissingDependencyWait, missing_dependency_wait, "missing-dependency-wait", Error, "a dependent launch touches memory of the launch before it without waiting for it";
+    ClusterMemory, cluster_memory, "cluster-memory", Error, "shared memory of another block of the cluster, accessed when that block may not have begun or may have ended";
     LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp exchange data without synchronising";
     UnorderedCommunication, unordered_communication, "unordered-communication", Warning, "warps exchange data through strong accesses that nothing orders";
     SameValueWrite, same_value_write, "same-value-write", Warning, "several threads write one value to the same memory, and nothing orders them";

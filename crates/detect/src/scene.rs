@@ -150,6 +150,7 @@ impl<O: Events> Scene<O> {
         Scene {
             observer,
             shape: LaunchShape {
+                cluster: Dim3::ONE,
                 grid: Dim3::linear(blocks),
                 block: Dim3::linear(threads),
                 shared_bytes: 4096,

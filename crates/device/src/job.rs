@@ -202,6 +202,9 @@ pub struct Launch {
     /// `cuLaunchCooperativeKernel`: all blocks are resident, `grid.sync()` works.
     #[serde(default)]
     pub cooperative: bool,
+    /// Blocks of a cluster, if the launch says (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
     /// The stream.
     #[serde(default)]
     pub stream: usize,

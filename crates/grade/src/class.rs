@@ -342,7 +342,7 @@ fn keep(
 ///
 /// What is wrong with it, with its line.
 pub fn overrides(yaml: &str) -> Result<BTreeMap<String, Override>, String> {
-    serde_yaml::from_str(yaml).map_err(|error| error.to_string())
+    catalog::yaml::from_str(yaml).map_err(|error| error.to_string())
 }
 
 /// Reads all results of a folder, as several shards have left them; what is no result is left out.

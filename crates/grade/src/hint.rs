@@ -38,6 +38,9 @@ fn question(cause: &Cause) -> String {
         Rule::MissingProxyFence => format!(
             "Threads write at {b}, and the copy that {a} begins takes another way to the same memory. What makes their writes visible on that way?"
         ),
+        Rule::ClusterMemory => format!(
+            "The memory that {a} accesses belongs to another block. How does the thread there know that this block has begun, and that it has not ended yet?"
+        ),
         Rule::MissingDependencyWait => format!(
             "The launch of {a} may begin while the one of {b} still runs. What makes {a} wait for it?"
         ),

@@ -197,6 +197,7 @@ impl<'a> Drawing<'a> {
             grid: Some(self.dimensions("grid", &kernel.grid)?),
             block: Some(self.dimensions("block", &kernel.block)?),
             shared: Some(shared),
+            cluster: None,
         };
         for (index, (name, argument)) in kernel.arguments.0.iter().enumerate() {
             drawn.arguments.push(check::Argument {

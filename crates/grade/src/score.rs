@@ -5,7 +5,7 @@
 //! once, however many threads, inputs and schedules show it. What was shown in spite of a race is paid: results that are right in one
 //! order of threads earn half, and parts that require others are judged.
 
-use crate::assignment::{Assignment, Credit, Kind, Limit, Part};
+use crate::assignment::{Assignment, Credit, Kind, Limit, Part, Visibility};
 use crate::observe::{Observed, ratio, worst};
 use crate::result::{Loss, Outcome, PartResult, Refused, Review, State, round};
 
@@ -27,10 +27,11 @@ pub fn score(assignment: &Assignment, evidence: Evidence<'_>) -> (Vec<PartResult
     let mut done: Vec<PartResult> = Vec::new();
     let mut closed: Option<String> = None;
     for part in &assignment.parts {
-        let result = match &closed {
+        let mut result = match &closed {
             Some(gate) if part.check != Kind::Manual => skipped(part, gate),
             _ => one(part, evidence, &done),
         };
+        result.visibility = part.visibility(&assignment.inputs);
         if part.gate && result.state == State::Failed && closed.is_none() {
             closed = Some(part.id.clone());
         }
@@ -76,7 +77,7 @@ fn result(part: &Part, earned: Option<f64>, losses: Vec<Loss>) -> PartResult {
         earned,
         state,
         losses,
-        visibility: part.visibility,
+        visibility: Visibility::Visible,
     }
 }
 

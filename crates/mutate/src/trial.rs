@@ -144,6 +144,7 @@ fn shaped(
         grid: Some(grid),
         block: Some(block),
         shared: request.launch.shared,
+        cluster: request.launch.cluster,
     };
     let module = &prepared.input.builds[0].module;
     let mut geometry = geometry::complete(given, &prepared.input, &prepared.entry, None).ok()?;

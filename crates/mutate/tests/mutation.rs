@@ -237,6 +237,7 @@ fn left(module: &Module, source: &str, memory: &[u8]) -> Vec<u8> {
     device.write(at, memory).unwrap();
     device.load(&program).unwrap();
     let how = Launch {
+        cluster: None,
         grid: Dim3::ONE,
         block: Dim3::ONE,
         dynamic_shared: 0,

@@ -1,5 +1,5 @@
-//! Renders GitHub workflow commands: one annotation for each unexpected finding, at its first guilty line (GitHub
-//! documentation, "Workflow commands for GitHub Actions").
+//! Renders GitHub workflow commands: one annotation for each unexpected finding, at its first guilty line that is in a file of the project
+//! (GitHub documentation, "Workflow commands for GitHub Actions").
 
 use super::json::columns;
 use super::{Diagnostic, Report};
@@ -29,7 +29,8 @@ fn command(diagnostic: &Diagnostic) -> String {
         Level::Note => "notice",
     };
     let mut at = String::new();
-    if let Some(label) = diagnostic.labels.first() {
+    let mut labels = diagnostic.labels.iter();
+    if let Some(label) = labels.find(|label| !label.source.is_listing()) {
         let (column, end) = columns(label);
         let _ = write!(
             at,

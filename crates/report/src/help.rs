@@ -268,6 +268,16 @@ pub(super) fn help(
             "let each thread that writes call `cuda::ptx::fence_proxy_async(space_shared)` (`fence.proxy.async.shared::cta`) after {}, before the barrier",
             at(1)
         ),
+        Rule::ClusterMemory => match guilty.len() {
+            0 | 1 => format!(
+                "let all threads of the cluster call `cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`) before {}",
+                at(0)
+            ),
+            _ => format!(
+                "let all threads of the cluster call `cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`) after {}, before they exit",
+                at(0)
+            ),
+        },
         Rule::MbarrierMisuse => match finding.detail {
             Detail::Mbarrier(Fault::Arrivals { .. }) => format!(
                 "initialise the mbarrier with the number of all arrivals of a phase, or arrive with a smaller count at {}",
@@ -314,6 +324,10 @@ pub(super) fn help(
             Detail::Barrier(BarrierFault::Fraction(count)) => format!(
                 "use a thread count of {} at {}, and let whole warps arrive",
                 count.div_ceil(32).saturating_mul(32).min(MOST_THREADS),
+                at(0)
+            ),
+            Detail::Barrier(BarrierFault::ArrivesAgain) => format!(
+                "call `barrier.cluster.wait` (`cluster.barrier_wait()`) between the two arrivals, before {}",
                 at(0)
             ),
             _ => format!(

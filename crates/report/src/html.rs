@@ -70,6 +70,20 @@ fn file(diagnostic: &Diagnostic) -> &str {
     first.map_or("", |label| label.source.path.as_str())
 }
 
+/// Text with what stands between backticks as code.
+pub(crate) fn prose(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // One backtick too many is a character of the text.
+    let closed = parts.len() % 2 == 1;
+    html! {
+        @for (index, part) in parts.iter().enumerate() {
+            @if !closed && index + 1 == parts.len() { "`" (part) }
+            @else if index % 2 == 1 { code { (part) } }
+            @else { (part) }
+        }
+    }
+}
+
 fn level(level: Level) -> &'static str {
     match level {
         Level::Error => "error",
@@ -120,7 +134,7 @@ fn card(check: &Check, diagnostic: &Diagnostic) -> Markup {
     html! {
         article class={ "card " (level) (if diagnostic.accepted.is_some() { " accepted" } else { "" }) } tabindex="0"
             data-rule=(diagnostic.rule.name()) data-kernel=(kernel(check, diagnostic)) data-file=(file(diagnostic)) {
-            h3 { span class={ "badge " (level) } { (diagnostic.rule.name()) } " " (diagnostic.title) }
+            h3 { span class={ "badge " (level) } { (diagnostic.rule.name()) } " " (prose(&diagnostic.title)) }
             @if diagnostic.expected { p { "The case expects this finding." } }
             @if let Some(accepted) = &diagnostic.accepted { (why(accepted)) }
             (finding(diagnostic))
@@ -137,9 +151,9 @@ pub fn finding(diagnostic: &Diagnostic) -> Markup {
     html! {
         (code::sources(diagnostic))
         @if let Some(launched) = &diagnostic.launched { (in_program(launched)) }
-        @if let Some(help) = &diagnostic.help { p.help { b { "fix: " } (help) } }
+        @if let Some(help) = &diagnostic.help { p.help { b { "fix: " } (prose(help)) } }
         @if let Some(picture) = picture::picture(diagnostic) { (picture) }
-        @for note in &diagnostic.notes { p { (note) } }
+        @for note in &diagnostic.notes { p { (prose(note)) } }
         @if let Some(seen) = crate::terminal::seen(diagnostic) { p { (seen) } }
         @if let Some(replay) = &diagnostic.replay {
             h4 { "Repeat it" }

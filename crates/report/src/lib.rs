@@ -344,6 +344,9 @@ pub struct Setting {
     pub dynamic_shared: u32,
     /// Whether the launch is cooperative, with all blocks resident.
     pub cooperative: bool,
+    /// Cluster dimensions in blocks, if the launch gives them: x, y, z.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
     /// The arguments in order.
     pub arguments: Vec<Argument>,
     /// The builds that ran.

@@ -252,6 +252,7 @@ pub fn report() -> Report {
             block: [64, 1, 1],
             dynamic_shared: 256,
             cooperative: false,
+            cluster: None,
             arguments: vec![
                 Argument {
                     name: "data".into(),

@@ -48,6 +48,56 @@ pub fn render(report: &Report) -> String {
     serde_json::to_string_pretty(&log).expect("plain data serialises") + "\n"
 }
 
+/// Why logs can't be put together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// It is no JSON.
+    #[error("{0}")]
+    Json(String),
+    /// It is no log that [`render`] wrote.
+    #[error("not a SARIF log of racetrap {version}", version = env!("CARGO_PKG_VERSION"))]
+    Foreign,
+}
+
+/// Puts the logs of several files into one with one run, whose `automationDetails` name this category: of one commit, a service takes one run
+/// for each tool and category.
+///
+/// # Errors
+///
+/// A log that this version of racetrap did not write, with its number.
+pub fn merge(logs: &[String], category: &str) -> Result<String, (usize, MergeError)> {
+    let mut merged: Option<Value> = None;
+    for (number, text) in logs.iter().enumerate() {
+        let wrong = |error| (number, error);
+        let mut log: Value = serde_json::from_str(text)
+            .map_err(|error| wrong(MergeError::Json(error.to_string())))?;
+        let run = log["runs"][0].take();
+        let driver = &run["tool"]["driver"];
+        let ours = driver["name"] == "racetrap" && driver["version"] == env!("CARGO_PKG_VERSION");
+        if !ours || log["runs"].as_array().is_none_or(|runs| runs.len() != 1) {
+            return Err(wrong(MergeError::Foreign));
+        }
+        let Some(first) = &mut merged else {
+            log["runs"][0] = run;
+            merged = Some(log);
+            continue;
+        };
+        let all = &mut first["runs"][0];
+        for key in ["results", "invocations"] {
+            let more = run[key].as_array().cloned().unwrap_or_default();
+            match all[key].as_array_mut() {
+                Some(known) => known.extend(more),
+                None => return Err(wrong(MergeError::Foreign)),
+            }
+        }
+    }
+    let mut log = merged.unwrap_or_else(|| json!({ "version": "2.1.0", "runs": [] }));
+    if let Some(run) = log["runs"].get_mut(0) {
+        run["automationDetails"] = json!({ "id": format!("{category}/") });
+    }
+    Ok(serde_json::to_string_pretty(&log).expect("plain data serialises") + "\n")
+}
+
 /// What was looked at, as a path that ends in a slash: uploads of one commit that look at something else do not replace each other, nor
 /// are they refused for being of one kind (SARIF 2.1.0, 3.17.3; GitHub Docs, "SARIF support for code scanning": `runAutomationDetails`).
 fn automation(report: &Report) -> String {
@@ -86,12 +136,17 @@ fn result(diagnostic: &Diagnostic) -> Value {
         text.push_str("\nhelp: ");
         text.push_str(help);
     }
-    let (first, rest) = match diagnostic.labels.split_first() {
-        Some((first, rest)) => (vec![location(first, None)], rest),
-        None => (Vec::new(), &[][..]),
-    };
-    let related: Vec<Value> = rest
-        .iter()
+    // At a line of the project, where there is one: nobody else has a listing of PTX.
+    let labels = diagnostic.labels.iter();
+    let (files, listings): (Vec<&Label>, Vec<&Label>) =
+        labels.partition(|label| !label.source.is_listing());
+    let mut labels = files.into_iter().chain(listings);
+    let first: Vec<Value> = labels
+        .next()
+        .map(|label| location(label, None))
+        .into_iter()
+        .collect();
+    let related: Vec<Value> = labels
         .enumerate()
         .map(|(id, label)| location(label, Some(id)))
         .collect();

@@ -28,6 +28,17 @@ impl PartialEq for SourceFile {
 impl Eq for SourceFile {}
 
 impl SourceFile {
+    /// What a listing that racetrap made is called: of a source, of a build of it. Nobody else has that file.
+    pub fn listing(of: &str, build: &str) -> String {
+        let space = if build.is_empty() { "" } else { " " };
+        format!("{of} ({build}{space}PTX)")
+    }
+
+    /// Whether it is a listing that racetrap made ([`SourceFile::listing`]).
+    pub fn is_listing(&self) -> bool {
+        self.path.ends_with("PTX)")
+    }
+
     /// A file's text and the path that it is shown with.
     pub fn new(path: String, text: String) -> SourceFile {
         SourceFile {

@@ -46,6 +46,78 @@ fn sarif() {
     insta::assert_snapshot!(text.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
+/// Nobody else has a listing of PTX: what marks a line marks one of the project, if there is one.
+#[test]
+fn annotations_stand_in_files_of_the_project() {
+    let mut report = samples::report();
+    report.checks.retain(|c| {
+        c.diagnostics
+            .iter()
+            .any(|d| d.counts() && d.labels.len() == 2)
+    });
+    report.checks.truncate(1);
+    let of = &mut report.checks[0].diagnostics;
+    of.retain(|d| d.counts() && d.labels.len() == 2);
+    of.truncate(1);
+    let listing = |label: &mut Label| {
+        let path = SourceFile::listing(&label.source.path, "unoptimised");
+        label.source = Arc::new(SourceFile::new(path, label.source.text.clone()));
+    };
+    listing(&mut of[0].labels[0]);
+    let other = format!(
+        "{},line={},",
+        of[0].labels[1].source.path, of[0].labels[1].line
+    );
+    let annotation = render(&report, Format::Github);
+    assert!(
+        annotation.starts_with(&format!("::error file={other}")),
+        "{annotation}"
+    );
+    let log: serde_json::Value = serde_json::from_str(&render(&report, Format::Sarif)).unwrap();
+    let first = log["runs"][0]["results"][0]["locations"][0].to_string();
+    assert!(!first.contains("PTX"), "{first}");
+    listing(&mut report.checks[0].diagnostics[0].labels[1]);
+    let annotation = render(&report, Format::Github);
+    assert!(annotation.starts_with("::error title="), "{annotation}");
+}
+
+/// A service takes one run for each tool and category.
+#[test]
+fn several_logs_become_one_with_one_run() {
+    let logs = [
+        sarif::render(&samples::report()),
+        sarif::render(&samples::report()),
+    ];
+    let count = |log: &str, key: &str| -> usize {
+        let log: serde_json::Value = serde_json::from_str(log).unwrap();
+        let runs = log["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 1);
+        runs[0][key].as_array().unwrap().len()
+    };
+    let merged = sarif::merge(&logs, "job-3").unwrap();
+    for key in ["results", "invocations"] {
+        assert_eq!(count(&merged, key), 2 * count(&logs[0], key));
+    }
+    let merged: serde_json::Value = serde_json::from_str(&merged).unwrap();
+    assert_eq!(merged["runs"][0]["automationDetails"]["id"], "job-3/");
+    let foreign = logs[1].replace("\"racetrap\"", "\"other\"");
+    let wrong = sarif::merge(&[logs[0].clone(), foreign], "").unwrap_err();
+    assert_eq!(wrong, (1, sarif::MergeError::Foreign));
+    assert!(sarif::merge(&["{".to_owned()], "").is_err());
+    assert!(sarif::merge(&["[]".to_owned()], "").is_err());
+}
+
+#[test]
+fn backticks_are_code_on_a_page() {
+    let markup = |text| html::prose(text).into_string();
+    assert_eq!(
+        markup("put `a<b>` there"),
+        "put <code>a&lt;b&gt;</code> there"
+    );
+    assert_eq!(markup("one ` too many"), "one ` too many");
+    assert_eq!(markup("`x` and ` more"), "<code>x</code> and ` more");
+}
+
 #[test]
 fn junit() {
     insta::assert_snapshot!(render(&samples::report(), Format::Junit));

@@ -5,6 +5,9 @@ use super::SourcePlace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// In [`Step::before`]: nobody has written there.
+pub const NOTHING: &str = "nothing";
+
 /// What a picture of a finding shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -49,7 +52,7 @@ pub struct Step {
     /// The source line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourcePlace>,
-    /// What is in the location before it, where that is known.
+    /// What is in the location before it, where that is known; `nothing` before its first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// What a write leaves there, where that is known.

@@ -3,7 +3,7 @@
 //!
 //! A run is determined by program, input and schedule, so the run that showed a finding happens again.
 
-use super::trace::{Request, Step, Trace, What};
+use super::trace::{NOTHING, Request, Step, Trace, What};
 use super::{SourcePlace, line_of};
 use detect::banks;
 use detect::coalescing;
@@ -339,7 +339,7 @@ fn touch(
                 let before = match written {
                     // Lanes of one instruction write one after the other.
                     true => value.clone().or_else(|| worded(&old)),
-                    false => value.clone().or_else(|| Some("nothing".to_owned())),
+                    false => value.clone().or_else(|| Some(NOTHING.to_owned())),
                 };
                 *value = after.clone();
                 (before, after)

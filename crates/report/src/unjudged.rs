@@ -17,6 +17,8 @@ pub enum Unjudged {
     ChildBesideParent,
     /// Operations that were forgotten before the host had waited for them.
     TooManyOperations,
+    /// `fence.sc` of cluster scope.
+    ClusterScope,
 }
 
 /// A row of the table.
@@ -36,10 +38,11 @@ pub struct Row {
 
 impl Unjudged {
     /// All of them.
-    pub const ALL: [Unjudged; 3] = [
+    pub const ALL: [Unjudged; 4] = [
         Unjudged::ChildrenAtOnce,
         Unjudged::ChildBesideParent,
         Unjudged::TooManyOperations,
+        Unjudged::ClusterScope,
     ];
 
     /// Its row.
@@ -65,6 +68,13 @@ impl Unjudged {
                 hidden: "a race with an operation that was forgotten",
                 note: "so many operations were unfinished at once that the oldest were forgotten: races with those are not judged",
                 inconclusive: true,
+            },
+            Unjudged::ClusterScope => Row {
+                construct: "`fence.sc.cluster`, in launches of several clusters",
+                done: "counts as `fence.sc.gpu`, but for what it releases and acquires",
+                hidden: "`insufficient-scope` between blocks of different clusters",
+                note: "`fence.sc` of cluster scope was taken to be ordered with those of other clusters: that its scope is too narrow for that is not judged",
+                inconclusive: false,
             },
         }
     }

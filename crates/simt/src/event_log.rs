@@ -69,6 +69,7 @@ pub(crate) fn results(
         let mut device = Device::new(1 << 20);
         let out = device.alloc(u64::from(threads) * 64, "out").expect("room");
         let how = Launch {
+            cluster: None,
             grid: Dim3::linear(1),
             block: Dim3::linear(threads),
             dynamic_shared: 0,

@@ -14,6 +14,7 @@ mod bounds;
 mod bulk;
 mod call;
 mod changes;
+pub(crate) mod cluster;
 mod control;
 mod load_run;
 mod matrix;
@@ -55,6 +56,7 @@ use super::state::*;
 use super::stop::{BadCall, Engine, Stop};
 use super::weak_memory::StoreHistory;
 use load_run::Loaded;
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 /// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
@@ -102,6 +104,10 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub history: Option<Box<StoreHistory>>,
     /// Where it is noted whether the launch waits.
     pub changes: Option<Box<Changes>>,
+    /// The clusters of the resident blocks, where they have one.
+    pub clusters: HashMap<u32, cluster::Cluster>,
+    /// Something has happened in the turn that runs which other blocks of its cluster may wait for.
+    pub cluster_moved: bool,
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(crate) address: Row64,
@@ -145,6 +151,8 @@ impl<'a, O: Hooks> Core<'a, O> {
             recent: vec![Range::default(); program.sites.len()],
             history: None,
             changes: None,
+            clusters: HashMap::new(),
+            cluster_moved: false,
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
@@ -479,6 +487,17 @@ impl<'a, O: Hooks> Core<'a, O> {
                     }
                     pc += 1;
                 }
+                Op::ClusterArrive { releases, aligned } => {
+                    if active != 0 {
+                        let how = (*releases, *aligned);
+                        self.cluster_arrive(block, w, active, how, i.site);
+                    }
+                    pc += 1;
+                }
+                Op::MapShared(op) => {
+                    self.map_shared(block, w, op, active);
+                    pc += 1;
+                }
                 Op::Yield => {
                     pc += 1;
                     leave!(Yield::QuantumExpired);
@@ -534,6 +553,13 @@ impl<'a, O: Hooks> Core<'a, O> {
                             self.arrive(block, w, s, b, i.site);
                             self.steps += u64::from(quantum.fuel - fuel);
                             return Ok(Yield::Blocked);
+                        }
+                        Op::ClusterWait { acquires } => {
+                            if !self.cluster_wait(block, (w, s), *acquires, i.site) {
+                                self.steps += u64::from(quantum.fuel - fuel);
+                                return Ok(Yield::Blocked);
+                            }
+                            pc += 1;
                         }
                         Op::Warp(op) => {
                             let whole = block.warps[w].exists == Mask::MAX;

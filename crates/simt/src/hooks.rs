@@ -61,7 +61,7 @@ impl Events for Any<'_> {
         copy_reads_end(who: WarpRef, number: u64, mask: Mask);
         proxy_fence(site: Site, who: WarpRef, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
-        copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
+        copies_arrive_at(who: WarpRef, mask: Mask, block: BlockId, object: u64);
         phase_completes(block: BlockId, object: u64);
         phase_awaited(who: WarpRef, mask: Mask, objects: &[u64; LANES]);
         dependency_wait(who: WarpRef, mask: Mask);
@@ -69,6 +69,9 @@ impl Events for Any<'_> {
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);
         block_barrier(barrier: &BlockBarrier<'_>);
+        cluster_arrives(party: &ClusterParty);
+        cluster_completes(cluster: u32);
+        cluster_waits(party: &ClusterParty);
         warp_sync(sync: &WarpSync);
         misuse(block: BlockId, misuse: Misuse);
         fault(fault: &MemoryFault<'_>);
@@ -225,7 +228,7 @@ impl<H: Hooks> Events for Lent<'_, H> {
         copy_reads_end(who: WarpRef, number: u64, mask: Mask);
         proxy_fence(site: Site, who: WarpRef, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
-        copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
+        copies_arrive_at(who: WarpRef, mask: Mask, block: BlockId, object: u64);
         phase_completes(block: BlockId, object: u64);
         phase_awaited(who: WarpRef, mask: Mask, objects: &[u64; LANES]);
         dependency_wait(who: WarpRef, mask: Mask);
@@ -233,6 +236,9 @@ impl<H: Hooks> Events for Lent<'_, H> {
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);
         block_barrier(barrier: &BlockBarrier<'_>);
+        cluster_arrives(party: &ClusterParty);
+        cluster_completes(cluster: u32);
+        cluster_waits(party: &ClusterParty);
         warp_sync(sync: &WarpSync);
         misuse(block: BlockId, misuse: Misuse);
         fault(fault: &MemoryFault<'_>);

@@ -57,6 +57,8 @@ pub struct Launch {
     pub cooperative: bool,
     /// Its number in its session, from 0.
     pub number: u32,
+    /// Blocks of a cluster, as `cudaLaunchAttributeClusterDimension` says; without, what the kernel says, or one.
+    pub cluster: Option<Dim3>,
 }
 
 /// Launches a kernel and runs it to its end.
@@ -126,6 +128,7 @@ fn on_one_engine<O: Observer>(
         && limits.engine == Engine::Fast
         && blocks > 1
         && program.facts.blocks_commute
+        && !prepare::is_clustered(program, launch)
         && !launch.cooperative
         && !is_weak(program, schedule);
     let parallel = several.then_some(|grid: &Grid<'_>, device: &mut Device, observer: &mut O| {
@@ -390,9 +393,17 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// A block that begins; what one that has ended leaves is used again.
-    fn block<O: Hooks>(&self, core: &mut Core<'_, O>, id: u32, ended: Option<Block>) -> Block {
+    /// A block that begins, the next one after so many; what one that has ended leaves is used again.
+    fn block<O: Hooks>(
+        &self,
+        core: &mut Core<'_, O>,
+        position: u32,
+        ended: Option<Block>,
+    ) -> Block {
         let threads = self.geometry.block.count() as u32;
+        let id = self.geometry.placed(position);
+        let size = self.geometry.cluster.count() as u32;
+        let (cluster, rank) = (position / size, position % size);
         if O::WATCHES {
             core.observer.block_begins(BlockId(id));
         }
@@ -411,9 +422,15 @@ impl<'a> Grid<'a> {
         if let Some(shared) = &mut shared {
             shared.renew();
         }
+        if self.geometry.clustered {
+            core.joins_cluster(cluster);
+            shared = Some(Shared::elsewhere(self.geometry.shared_bytes));
+        }
         Block {
             id: BlockId(id),
             coordinates: self.geometry.grid.coordinates(id),
+            cluster,
+            rank,
             warps,
             shared: shared.unwrap_or_else(|| Shared::new(self.geometry.shared_bytes)),
             barriers: Default::default(),
@@ -426,11 +443,12 @@ impl<'a> Grid<'a> {
     }
 
     /// Notes that a block has ended.
-    fn block_ends<O: Hooks>(&self, core: &mut Core<'_, O>, block: BlockId) {
+    fn block_ends<O: Hooks>(&self, core: &mut Core<'_, O>, (block, cluster): (BlockId, u32)) {
         self.ended.fetch_add(1, Relaxed);
         let steps = self.steps.load(Relaxed) + core.steps;
         self.ended_at.fetch_max(steps, Relaxed);
         core.block_ends(block);
+        core.leaves_cluster(cluster);
     }
 
     /// Takes the core's steps into the common count, and gives what that was.
@@ -498,6 +516,8 @@ impl<'a> Grid<'a> {
     fn room(&self, blocks: u32, cooperative: bool) -> Result<usize, Stop> {
         let room =
             (self.limits.memory / 2 / self.state_bytes.max(1)).clamp(1, u64::from(blocks)) as u32;
+        // The blocks of a cluster are resident together.
+        let room = room.max(self.geometry.cluster.count() as u32);
         if cooperative && room < blocks {
             return Err(Stop::OutOfMemory(format!(
                 "a cooperative launch of {blocks} blocks needs {} bytes of state, the budget is {}",

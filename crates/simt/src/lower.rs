@@ -188,9 +188,6 @@ pub(super) struct Lowering<'m> {
     pub(super) module_shared: HashMap<&'m str, (&'m ast::Variable, Option<u32>)>,
     pub(super) dynamic_shared: Vec<(String, u32)>,
     pub(super) function: usize,
-    /// Whether the kernel says that its blocks come in clusters (PTX ISA, "Cluster Dimension Directives"). They run one by one here, so what would
-    /// tell the difference is not run.
-    pub(super) clustered: bool,
     pub(super) guard: Slot,
     pub(super) site: Site,
     pub(super) constants: operand::Constants,
@@ -241,6 +238,9 @@ impl<'m> Lowering<'m> {
                 points: 0,
                 required_block: None,
                 max_threads: None,
+                required_cluster: None,
+                explicit_cluster: false,
+                max_cluster: None,
                 target: 0,
                 device: 0,
                 facts: Facts::default(),
@@ -263,7 +263,6 @@ impl<'m> Lowering<'m> {
             module_shared: HashMap::new(),
             dynamic_shared: Vec::new(),
             function: 0,
-            clustered: false,
             guard: Slot::TRUE,
             site: Site(0),
             constants: operand::Constants::default(),
@@ -496,9 +495,12 @@ impl<'m> Lowering<'m> {
                     self.program.required_block = Some([at(0), at(1), at(2)]);
                 }
                 ".reqnctapercluster" if self.function == 0 => {
-                    self.clustered |= (0..3).any(|axis| at(axis) != 1);
+                    self.program.required_cluster = Some([at(0), at(1), at(2)]);
                 }
-                ".explicitcluster" if self.function == 0 => self.clustered = true,
+                ".explicitcluster" if self.function == 0 => self.program.explicit_cluster = true,
+                ".maxclusterrank" if self.function == 0 => {
+                    self.program.max_cluster = Some(at(0));
+                }
                 ".maxntid" if self.function == 0 => {
                     self.program.max_threads = Some(
                         numbers

@@ -15,6 +15,7 @@ mod words;
 mod written;
 
 pub(crate) use arena::Arena;
+pub use block::FAR;
 pub(crate) use block::{Local, Params, Shared};
 pub(crate) use cells::Cells;
 pub(crate) use heap::Heap;
@@ -35,8 +36,12 @@ pub const LOCAL_BASE: u64 = 0x0000_0200_0000_0000;
 pub(crate) const FUNCTION_BASE: u64 = 0x00f0_0000_0000_0000;
 /// Generic address of the kernel's parameters.
 pub const PARAM_BASE: u64 = 0x0000_0300_0000_0000;
-/// Size of the shared, local and parameter windows, bytes.
+/// Size of the local and parameter windows, bytes.
 pub const WINDOW: u64 = 1 << 24;
+/// Blocks of a cluster, at most (CUDA C++ Programming Guide, "Thread Block Clusters": 8, and 16 where a kernel allows sizes that are not portable).
+pub const CLUSTER_BLOCKS: u32 = 16;
+/// Size of the shared window: a block's own shared memory first, then that of each block of its cluster ([`FAR`]).
+pub const SHARED_WINDOW: u64 = FAR * (CLUSTER_BLOCKS as u64 + 1);
 
 /// Bytes between allocations that belong to nobody.
 pub(crate) const GAP: u64 = 4096;

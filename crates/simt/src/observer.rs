@@ -99,6 +99,21 @@ pub struct BlockBarrier<'a> {
     pub exited: &'a [Party],
 }
 
+/// Lanes of a warp at the barrier of their cluster (PTX ISA, "barrier.cluster").
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterParty {
+    /// The cluster, by its index in the grid.
+    pub cluster: u32,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes.
+    pub mask: Mask,
+    /// The instruction.
+    pub site: Site,
+    /// Whether it orders memory: `.release` of an arrival, `.acquire` of a wait; `.relaxed` ones do not.
+    pub ordered: bool,
+}
+
 /// A warp-level `.sync` operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpSyncKind {
@@ -154,6 +169,8 @@ pub struct LaunchShape {
     pub grid: Dim3,
     /// Threads of a block.
     pub block: Dim3,
+    /// Blocks of a cluster.
+    pub cluster: Dim3,
     /// Bytes of shared memory of a block, static and dynamic.
     pub shared_bytes: u32,
     /// Bytes of the global arena.
@@ -274,9 +291,9 @@ pub trait Events {
     fn copy_arrives(&mut self, who: WarpRef, number: u64, mask: Mask) {
         let _ = (who, number, mask);
     }
-    /// Where the copies of these lanes that have arrived before do so: an mbarrier's address in shared memory.
-    fn copies_arrive_at(&mut self, who: WarpRef, mask: Mask, object: u64) {
-        let _ = (who, mask, object);
+    /// Where the copies of these lanes that have arrived before do so: an mbarrier's block, and its address in that one's shared memory.
+    fn copies_arrive_at(&mut self, who: WarpRef, mask: Mask, block: BlockId, object: u64) {
+        let _ = (who, mask, block, object);
     }
     /// A phase of an mbarrier is complete.
     fn phase_completes(&mut self, block: BlockId, object: u64) {
@@ -310,6 +327,18 @@ pub trait Events {
     /// A block barrier completed.
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         let _ = barrier;
+    }
+    /// Lanes arrive at the barrier of their cluster, and go on.
+    fn cluster_arrives(&mut self, party: &ClusterParty) {
+        let _ = party;
+    }
+    /// All threads of a cluster that have not exited have arrived at its barrier.
+    fn cluster_completes(&mut self, cluster: u32) {
+        let _ = cluster;
+    }
+    /// Lanes have waited for the phase of their cluster's barrier in which they have arrived.
+    fn cluster_waits(&mut self, party: &ClusterParty) {
+        let _ = party;
     }
     /// A `.sync` warp operation completed.
     fn warp_sync(&mut self, sync: &WarpSync) {

@@ -57,6 +57,21 @@ pub enum RegisterClass {
     P,
 }
 
+/// `mapa`: the address of another block's shared memory; `getctarank`: whose shared memory an address is of.
+#[derive(Clone, Copy, Debug)]
+pub struct MapShared {
+    /// Destination.
+    pub d: Slot,
+    /// The address.
+    pub a: Slot,
+    /// The block's rank in the cluster, of `mapa`.
+    pub rank: Slot,
+    /// Whether the address is a 64-bit row.
+    pub wide: bool,
+    /// Whether it is a generic address, or one of `.shared::cluster`.
+    pub generic: bool,
+}
+
 /// One decoded instruction.
 #[derive(Clone, Debug)]
 pub struct Instr {
@@ -145,6 +160,8 @@ pub enum Op {
         wide: bool,
         /// The space asked for.
         space: AddressSpace,
+        /// Of shared memory, the own block's alone (`.shared::cta`).
+        own: bool,
     },
     /// `cvta` between a space and generic addresses: adds (or subtracts) the window's base.
     Cvta {
@@ -193,6 +210,20 @@ pub enum Op {
     },
     /// `fence.proxy.async`
     ProxyFence,
+    /// `barrier.cluster.arrive`
+    ClusterArrive {
+        /// Whether what was done before is released (`.release`).
+        releases: bool,
+        /// Whether all lanes of a warp must execute it together.
+        aligned: bool,
+    },
+    /// `barrier.cluster.wait`
+    ClusterWait {
+        /// Whether what others released is acquired (`.acquire`).
+        acquires: bool,
+    },
+    /// `mapa`, `getctarank`
+    MapShared(MapShared),
     /// Before `mbarrier.test_wait` and `mbarrier.try_wait` look.
     AwaitPhase(Box<AwaitPhase>),
     /// Where `p` holds, the phase of the mbarrier that was asked for is complete.

@@ -281,6 +281,11 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     self.core.observer.phase_awaited(who, found, &objects);
                 }
             }
+            Op::ClusterArrive { releases, aligned } => {
+                let how = (*releases, *aligned);
+                (self.core).cluster_arrive(self.block, self.w, active, how, i.site);
+            }
+            Op::MapShared(op) => (self.core).map_shared(self.block, self.w, op, active),
             Op::DependencyWait => {
                 if O::WATCHES {
                     let who = self.who();
@@ -328,6 +333,12 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 self.part_by_barrier(b);
                 self.arrive(b, site);
                 Ok(Step::Leaves)
+            }
+            Op::ClusterWait { acquires } => {
+                match (self.core).cluster_wait(self.block, (self.w, s), *acquires, site) {
+                    true => Ok(Step::Next),
+                    false => Ok(Step::Leaves),
+                }
             }
             Op::Warp(op) => {
                 if matches!(op.kind, WarpKind::Together(_)) && self.warp().exists != Mask::MAX {

@@ -59,6 +59,12 @@ pub struct Program {
     pub required_block: Option<[u32; 3]>,
     /// `.maxntid` as a number of threads, where declared.
     pub max_threads: Option<u64>,
+    /// `.reqnctapercluster`: blocks of a cluster, where declared (PTX ISA, "Cluster Dimension Directives").
+    pub required_cluster: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch has to say how many blocks a cluster has, where the kernel does not.
+    pub explicit_cluster: bool,
+    /// `.maxclusterrank`, where declared.
+    pub max_cluster: Option<u32>,
     /// Architecture number of `.target` (90 for `sm_90`), 0 where unknown.
     pub target: u32,
     /// Architecture number of the GPU that it runs on: that of `.target` where nobody says another. PTX for an older GPU is compiled for the
@@ -309,6 +315,8 @@ pub struct Facts {
     pub async_copies: bool,
     /// Whether there are operations of the async proxy.
     pub async_proxy: bool,
+    /// Whether it has a `fence.sc` of cluster scope.
+    pub cluster_scope: bool,
     /// Whether dependent launches may begin before it has ended: it has `griddepcontrol.launch_dependents`.
     pub launches_dependents: bool,
     /// Whether anything but whole-block barriers and warp barriers may order threads.

@@ -36,6 +36,8 @@ pub(crate) enum State {
     WarpSync,
     /// Waits for a phase of an mbarrier, at the test that its program counter stands at.
     Phase(Awaited),
+    /// Waits for the barrier of its cluster, at the wait that its program counter stands at.
+    Cluster,
 }
 
 /// A phase of an mbarrier that lanes wait for.
@@ -82,6 +84,11 @@ pub(crate) struct Warp {
     pub passed_site: Vec<Site>,
     /// Whether splits stay apart until a barrier (the lane-by-lane schedule).
     pub apart: bool,
+    /// Lanes that have arrived at the cluster's barrier and not waited, and the parity of the phase in which they did.
+    pub cluster_arrived: Mask,
+    pub cluster_parity: Mask,
+    /// Where its lanes have arrived there since all of them last did.
+    pub cluster_sites: Vec<(Site, Mask)>,
 }
 
 impl Warp {
@@ -103,6 +110,9 @@ impl Warp {
             arrived: vec![0; points],
             passed_site: vec![Site(0); points],
             apart,
+            cluster_arrived: 0,
+            cluster_parity: 0,
+            cluster_sites: Vec::new(),
         };
         warp.begin(program);
         warp
@@ -116,6 +126,8 @@ impl Warp {
         self.carry = 0;
         self.exited = 0;
         self.operations = None;
+        (self.cluster_arrived, self.cluster_parity) = (0, 0);
+        self.cluster_sites.clear();
         self.exit_site = [Site(0); LANES];
         self.passed.fill(0);
         self.arrived.fill(0);
@@ -226,6 +238,9 @@ pub(crate) struct Barrier {
 pub(crate) struct Block {
     pub id: BlockId,
     pub coordinates: [u32; 3],
+    /// Its cluster, and its rank in it.
+    pub cluster: u32,
+    pub rank: u32,
     pub warps: Vec<Warp>,
     pub shared: Shared,
     pub barriers: [Barrier; 16],
@@ -320,6 +335,12 @@ pub(crate) struct Geometry {
     pub tids: Vec<[Row32; 3]>,
     /// Arena offset of the cooperative launch's workspace.
     pub workspace: Option<u64>,
+    /// Blocks of a cluster.
+    pub cluster: Dim3,
+    /// Whether clusters are of several blocks, or the program has what only blocks of clusters have: a barrier.
+    pub clustered: bool,
+    /// Whether the launch is one of clusters that somebody has asked for (PTX ISA, "%is_explicit_cluster").
+    pub explicit_cluster: bool,
 }
 
 /// A lane of a row.

@@ -497,6 +497,14 @@ impl StoreHistory {
         resident.barrier.own = now;
     }
 
+    /// The barrier of a block's cluster has completed. To be called for each of its blocks. That they know all that anybody has written says too much.
+    pub fn cluster_barrier(&mut self, block: BlockId) {
+        self.block_barrier(block);
+        let now = self.now;
+        let resident = self.residents.entry(block).or_default();
+        resident.barrier.raise(now);
+    }
+
     /// Lanes of a warp have met.
     pub fn warp_barrier(&mut self, block: BlockId, warp: usize, lanes: &[LaneId]) {
         let now = self.now;

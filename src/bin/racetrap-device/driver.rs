@@ -26,6 +26,28 @@ pub const NON_BLOCKING: c_uint = 1;
 /// `CU_STREAM_LEGACY`, a handle that is a number.
 pub const LEGACY_STREAM: usize = 1;
 
+/// `CUlaunchConfig`
+#[repr(C)]
+pub struct LaunchConfig {
+    pub grid: [c_uint; 3],
+    pub block: [c_uint; 3],
+    pub shared: c_uint,
+    pub stream: CUstream,
+    pub attributes: *const LaunchAttribute,
+    pub count: c_uint,
+}
+
+/// `CUlaunchAttribute`: an identifier, padding to 8 bytes, and a union of 64.
+#[repr(C)]
+pub struct LaunchAttribute {
+    pub id: c_uint,
+    pub pad: [u8; 4],
+    pub value: [u32; 16],
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`
+pub const CLUSTER_DIMENSION: c_uint = 4;
+
 unsafe extern "C" {
     pub fn cuGetErrorName(error: Code, name: *mut *const c_char) -> Code;
     pub fn cuDriverGetVersion(version: *mut c_int) -> Code;
@@ -60,6 +82,12 @@ unsafe extern "C" {
         block_z: c_uint,
         shared: c_uint,
         stream: CUstream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> Code;
+    pub fn cuLaunchKernelEx(
+        config: *const LaunchConfig,
+        function: CUfunction,
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) -> Code;

@@ -169,6 +169,23 @@ impl Runner<'_> {
                     function, gx, gy, gz, bx, by, bz, shared, stream, params,
                 );
                 ("cuLaunchCooperativeKernel", code)
+            } else if let Some([x, y, z]) = launch.cluster {
+                let mut attribute = LaunchAttribute {
+                    id: CLUSTER_DIMENSION,
+                    pad: [0; 4],
+                    value: [0; 16],
+                };
+                attribute.value[..3].copy_from_slice(&[x, y, z]);
+                let config = LaunchConfig {
+                    grid: launch.grid,
+                    block: launch.block,
+                    shared,
+                    stream,
+                    attributes: from_ref(&attribute),
+                    count: 1,
+                };
+                let code = cuLaunchKernelEx(from_ref(&config), function, params, null_mut());
+                ("cuLaunchKernelEx", code)
             } else {
                 let extra = null_mut();
                 let code = cuLaunchKernel(

@@ -184,6 +184,10 @@ impl<'a> Planner<'a> {
             shared,
             args: values(&launch.args, sizes, &self.plan.names)?,
             cooperative: launch.cooperative,
+            cluster: match &launch.cluster {
+                Some(size) => Some(extent("`cluster`", size)?),
+                None => None,
+            },
             stream: self.stream(launch.stream.as_deref().unwrap_or(DEFAULT)),
         };
         self.add(Does::Launch(planned));

@@ -104,10 +104,10 @@ fn keys_and_shapes() {
     assert_snapshot!(right("    grid: blocks", "    gird: blocks"), @"cases/scan/small/right.yaml:12:5: unknown key `gird` (did you mean `grid`?)");
     assert_snapshot!(right("random}", "random, zzz: 1}"), @"cases/scan/small/right.yaml:8:48: unknown key `zzz` (known: type, length, values, memory, symbol)");
     assert_snapshot!(right("inclusive_scan(data)", "{is: sum(data), fist: 1}"), @"cases/scan/small/right.yaml:16:24: unknown key `fist` (did you mean `first`?)");
-    assert_snapshot!(right("title: A scan\n", ""), @"cases/scan/small/right.yaml:1:1: missing field `title`");
+    assert_snapshot!(right("title: A scan\n", ""), @"cases/scan/small/right.yaml:16:1: missing field `title`");
     assert_snapshot!(right("type: i32", "type: int"), @"cases/scan/small/right.yaml:8:16: `int` is not allowed here (known: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)");
     assert_snapshot!(right("[32, 64]", "[]"), @"cases/scan/small/right.yaml:5:12: sizes.threads: an empty list of choices");
-    assert_snapshot!(right("[32, 64]", "[a, b]"), @r#"cases/scan/small/right.yaml:5:13: sizes.threads[0]: invalid type: string "a", expected i64"#);
+    assert_snapshot!(right("[32, 64]", "[a, b]"), @r#"cases/scan/small/right.yaml:5:13: sizes.threads[0]: invalid i64: `a`"#);
     assert_snapshot!(right("[32, 64]", "{from: 32}"), @"cases/scan/small/right.yaml:5:12: sizes.threads: invalid type: map, expected a range `1..=1024`, a list of choices `[32, 64]`, a number, or an expression over other sizes");
     assert_snapshot!(right("grid: blocks", "grid: [1, 2, 3, 4]"), @"cases/scan/small/right.yaml:12:11: launches[0].grid: expected one to three lengths, got 4");
     assert_snapshot!(right("values: random", "values: rnadom"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: unknown buffer fill `rnadom` (did you mean `random`?)");
@@ -115,7 +115,7 @@ fn keys_and_shapes() {
     assert_snapshot!(right("values: random", "values: const"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: `const` is not a buffer fill: use `uninitialized`, `zeros`, `iota`, `const:VALUE`, `random`, `random:LOW..=HIGH`, `each:EXPRESSION`, `copy:BUFFER`, or a list of numbers");
     assert_snapshot!(right("simulator: clean", "simulator: claen"), @"cases/scan/small/right.yaml:18:14: expect.simulator: unknown verdict `claen` (did you mean `clean`?)");
     assert_snapshot!(right("simulator: clean", "simulator: missed"), @"cases/scan/small/right.yaml:18:14: expect.simulator: `missed` needs a reason: {verdict: missed, why: …}");
-    assert_snapshot!(right("buffers:\n", "buffers: [\n"), @"cases/scan/small/right.yaml:7:10: buffers: invalid type: sequence, expected a map");
+    assert_snapshot!(right("buffers:\n", "buffers: [\n"), @"cases/scan/small/right.yaml:7:10: buffers: expected mapping start");
     assert_snapshot!(right("inclusive_scan(data)", "{first: 1}"), @"cases/scan/small/right.yaml:16:8: oracle.out: an oracle needs exactly one of `is`, `each`, `values` and `kernel`");
     assert_snapshot!(right("inclusive_scan(data)", "{each: 1, args: [data]}"), @"cases/scan/small/right.yaml:16:8: oracle.out: an oracle can have `args` only with `kernel`");
 }

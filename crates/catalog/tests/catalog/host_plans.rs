@@ -128,6 +128,7 @@ fn run_on(steps: &[Does], streams: &[StreamKind], schedule: ScheduleSpec) -> Out
             Kernel(name, _) => {
                 let program = Program::lower(&module, PTX, name).unwrap();
                 let how = Launch {
+                    cluster: None,
                     grid: Dim3::ONE,
                     block: Dim3::ONE,
                     dynamic_shared: 0,

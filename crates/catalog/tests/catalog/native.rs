@@ -111,6 +111,7 @@ impl RunJob for Simulated {
             }
             let dim = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
             let how = simt::Launch {
+                cluster: None,
                 grid: dim(launch.grid),
                 block: dim(launch.block),
                 dynamic_shared: launch.shared,

@@ -108,8 +108,8 @@ fn what_is_refused_never_runs() {
 cases/fill/refused.yaml:6:16: a kernel that the compiler rejects never runs: remove `wrong-results`
 cases/fill/refused.yaml:5:9: a kernel that the compiler rejects never runs: remove `limits`
 ");
-    assert_snapshot!(refused("expect:", "expect:\n  simulator: caught"), @"cases/fill/refused.yaml:1:1: a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both");
-    assert_snapshot!(refused("expect:", "expect:\n  native: caught"), @"cases/fill/refused.yaml:1:1: a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both");
+    assert_snapshot!(refused("expect:", "expect:\n  simulator: caught"), @"cases/fill/refused.yaml:6:3: expect: a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both");
+    assert_snapshot!(refused("expect:", "expect:\n  native: caught"), @"cases/fill/refused.yaml:6:3: expect: a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both");
     assert_snapshot!(refused("{BUG: }", "{}"), @r"
 kernels/fill/small.cu:4:33: this annotation applies to no case: no case compiles its line
 cases/fill/refused.yaml:3:10: `fill/right` runs the same kernel with the same defines, so the kernel compiles
@@ -121,7 +121,7 @@ fn its_errors_are_named() {
     assert_snapshot!(refused("'identifier \"one\" is undefined'", ""), @"cases/fill/refused.yaml:6:22: the list of expected compiler errors is empty");
     assert_snapshot!(refused("['", "['x', 'x', '"), @"cases/fill/refused.yaml:6:22: an error is listed twice; list it once, even if several lines have it");
     assert_snapshot!(refused("errors:", "error:"), @"cases/fill/refused.yaml:6:14: unknown key `error` (did you mean `errors`?)");
-    assert_snapshot!(refused("compiler: {errors: ['identifier \"one\" is undefined']}", "{}"), @"cases/fill/refused.yaml:6:3: `expect` needs a verdict: `simulator: caught` or `simulator: clean`");
+    assert_snapshot!(refused("compiler: {errors: ['identifier \"one\" is undefined']}", "{}"), @"cases/fill/refused.yaml:6:3: expect: `expect` needs a verdict: `simulator: caught` or `simulator: clean`");
     assert_snapshot!(refused("twin: right\n", ""), @"cases/fill/refused.yaml:5:3: the case expects the simulator to catch a bug, but names no fixed `twin`");
 }
 

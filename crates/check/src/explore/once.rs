@@ -1,5 +1,6 @@
 //! One run of a build under one schedule.
 
+use super::Schedules;
 use super::grow::{Need, enlarge, too_far, too_small, walks_on};
 use super::memory::place;
 use super::{Buffer, Exploration, invalid};
@@ -45,6 +46,13 @@ impl Exploration<'_> {
         }
     }
 
+    /// Whether performance is judged under a schedule: the one in which warps go in step, as the processor lets them, if it is among those
+    /// that are tried.
+    fn counts(&self, schedule: &ScheduleSpec) -> bool {
+        let others = matches!(&self.schedules, Schedules::Only(all) if !all.contains(&ScheduleSpec::Lockstep));
+        others || *schedule == ScheduleSpec::Lockstep
+    }
+
     /// One schedule with the plan as it is: within a time, on some cores, with what its threads do to memory written down or not.
     pub(super) fn once(
         &self,
@@ -65,7 +73,7 @@ impl Exploration<'_> {
             },
             jobs,
             communication,
-            perf: self.perf,
+            perf: self.perf && self.counts(schedule),
             device_bytes: self.memory,
         });
         let mut buffers = Vec::new();

@@ -92,10 +92,12 @@ impl Guess for BlockSize {
                 fewer: false,
             }));
         }
+        let cluster = geometry::cluster_of(&first.geometry, &prepared.input, &prepared.entry);
         let each = shapes.into_iter().filter_map(|shape| {
+            let whole = |grid| geometry::in_clusters(grid, cluster);
             let launch = Given {
                 block: Some(shape.block),
-                grid: runner.request.launch.grid.or(shape.grid),
+                grid: runner.request.launch.grid.or(shape.grid.map(whole)),
                 ..runner.request.launch
             };
             let mut hypothesis = prepared.hypothesis(runner.request, launch).ok()?;

@@ -77,6 +77,7 @@ impl Context {
                         params,
                         cooperative: false,
                         programmatic: false,
+                        cluster: None,
                         stream,
                     };
                     let call: &dyn Fn() -> Call = call;

@@ -2,7 +2,7 @@
 
 use super::module::kernel;
 use crate::entry::{Entry, plain, put};
-use crate::runtime::{Action, How, capture, parameters};
+use crate::runtime::{Action, How, capture, cluster_attributes, parameters};
 use context::launch::Request;
 use context::module::Kernel;
 use context::{Context, Error, Result};
@@ -69,6 +69,7 @@ unsafe fn launch(
         params,
         cooperative: how.cooperative,
         programmatic: how.programmatic,
+        cluster: how.cluster,
         stream: stream.addr() as u64,
     };
     let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
@@ -209,7 +210,9 @@ pub unsafe extern "C" fn cuFuncGetAttribute(
             7 => 0,
             8 => context.dynamic_limit(&kernel) as c_int,
             9 => -1,
-            10..=15 => 0,
+            10..=13 => cluster_attributes(program)[attribute as usize - 10],
+            14 => c_int::from(context.cluster_limit(&kernel) > 8),
+            15 => 0,
             _ => return Err(Error::INVALID_VALUE),
         };
         // SAFETY: the caller passes a place for it.
@@ -237,7 +240,12 @@ pub extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: 
                 let bytes = u32::try_from(value).map_err(|_| Error::INVALID_VALUE)?;
                 context.opt_in(&kernel, bytes)
             }
-            9 => Ok(()),
+            // Carveout, and how the hardware places clusters: hints.
+            9 | 15 => Ok(()),
+            14 => {
+                context.allow_large_clusters(&kernel, value != 0);
+                Ok(())
+            }
             _ => Err(Error::INVALID_VALUE),
         }
     })
@@ -289,6 +297,54 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 ) -> u32 {
     // SAFETY: the same parameters.
     unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(to, function, threads, shared) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveClusters(
+    clusters: *mut c_int,
+    function: Handle,
+    config: *const DriverConfig,
+) -> u32 {
+    plain("cuOccupancyMaxActiveClusters", |context, entry| {
+        let kernel = kernel(context, function)?;
+        if config.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller passes a configuration with as many attributes as it says.
+        let (config, attributes) = unsafe {
+            let config = &*config;
+            let attributes = match config.count {
+                0 => &[],
+                count => std::slice::from_raw_parts(config.attributes, count as usize),
+            };
+            (config, attributes)
+        };
+        let how = crate::runtime::how(context, entry, attributes)?;
+        let threads = config.block.iter().map(|n| u64::from(*n)).product();
+        let size = how
+            .cluster
+            .or(kernel.program.required_cluster)
+            .unwrap_or([1; 3]);
+        let count = context.active_clusters(&kernel, threads, config.shared.into(), size)?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(clusters, count as c_int) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialClusterSize(
+    size: *mut c_int,
+    function: Handle,
+    config: *const DriverConfig,
+) -> u32 {
+    plain("cuOccupancyMaxPotentialClusterSize", |context, _| {
+        let kernel = kernel(context, function)?;
+        if config.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(size, context.cluster_limit(&kernel) as c_int) }
+    })
 }
 
 /// The block that fills a multiprocessor best, and as many blocks as fill the device (CUDA Driver API, "Occupancy").

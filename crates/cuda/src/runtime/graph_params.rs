@@ -121,6 +121,7 @@ pub(super) unsafe fn kernel(context: &mut Context, params: *const KernelParams) 
             params,
             cooperative: false,
             programmatic: false,
+            cluster: None,
             stream: 0,
         }))
     }

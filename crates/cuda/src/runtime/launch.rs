@@ -155,6 +155,7 @@ unsafe fn launch(
         params,
         cooperative: how.cooperative,
         programmatic: how.programmatic,
+        cluster: how.cluster,
         stream: stream as u64,
     };
     let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
@@ -342,6 +343,8 @@ pub(crate) struct How {
     pub cooperative: bool,
     /// It may begin before the launch in front of it has ended.
     pub programmatic: bool,
+    /// Blocks of a cluster.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// What a launch's attributes ask for.
@@ -360,14 +363,17 @@ pub(crate) fn how(
             // Ignored, access window, synchronisation policy, priority, memory domains, carveout: hints.
             0 | 1 | 3 | 8 | 9 | 10 | 14 => {}
             2 => how.cooperative = attribute.value[0] != 0,
-            // A cluster of one block is none.
-            4 if attribute.value[..3] == [1, 1, 1] => {}
+            4 => {
+                let [x, y, z, ..] = attribute.value;
+                how.cluster = Some([x, y, z]);
+            }
+            // How the hardware places clusters.
             5 => {}
             6 => how.programmatic = attribute.value[0] != 0,
             _ => {
                 context
                     .findings
-                    .missing(&format!("{} with clusters or programmatic events", entry.0));
+                    .missing(&format!("{} with programmatic events", entry.0));
                 return Err(Error::NOT_SUPPORTED);
             }
         }
@@ -375,7 +381,7 @@ pub(crate) fn how(
     Ok(how)
 }
 
-/// `cudaFuncAttributes` of CUDA 11. CUDA 12 and 13 have fields for clusters behind it, all of which are 0 here.
+/// `cudaFuncAttributes` of CUDA 11. CUDA 12 and 13 have fields for clusters behind it.
 #[repr(C)]
 pub struct FuncAttributes {
     shared: usize,
@@ -397,6 +403,76 @@ const _: () = assert!(
 
 /// Where the fields for clusters lie since CUDA 12: from the end of `carveout` to the end of the structure.
 const OF_CLUSTERS: std::ops::Range<usize> = 52..144;
+
+/// Whether a launch of a kernel must say how many blocks a cluster has, and how many the kernel says itself; 0 where it does not.
+pub(crate) fn cluster_attributes(program: &simt::Program) -> [c_int; 4] {
+    let [x, y, z] = program.required_cluster.unwrap_or_default();
+    let must = program.explicit_cluster && program.required_cluster.is_none();
+    [c_int::from(must), x as c_int, y as c_int, z as c_int]
+}
+
+/// A launch's configuration: its kernel's threads, dynamic shared memory and clusters.
+///
+/// # Safety
+///
+/// There are as many attributes as it says.
+unsafe fn configured(
+    context: &mut Context,
+    entry: Entry,
+    config: &LaunchConfig,
+) -> Result<(u64, u64, How)> {
+    let attributes = match config.count {
+        0 => &[],
+        // SAFETY: by the function's own condition.
+        count => unsafe { std::slice::from_raw_parts(config.attributes, count as usize) },
+    };
+    let [x, y, z] = config.block.all();
+    let threads = u64::from(x) * u64::from(y) * u64::from(z);
+    Ok((
+        threads,
+        config.shared as u64,
+        how(context, entry, attributes)?,
+    ))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
+    clusters: *mut c_int,
+    function: *const c_void,
+    config: *const LaunchConfig,
+) -> u32 {
+    enter("cudaOccupancyMaxActiveClusters", |context, entry| {
+        let kernel = context.function(function.addr() as u64)?;
+        if config.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller passes a configuration with as many attributes as it says.
+        let (threads, shared, how) = unsafe { configured(context, entry, &*config) }?;
+        let size = how
+            .cluster
+            .or(kernel.program.required_cluster)
+            .unwrap_or([1; 3]);
+        let count = context.active_clusters(&kernel, threads, shared, size)?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(clusters, count as c_int) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaOccupancyMaxPotentialClusterSize(
+    size: *mut c_int,
+    function: *const c_void,
+    config: *const LaunchConfig,
+) -> u32 {
+    enter("cudaOccupancyMaxPotentialClusterSize", |context, _| {
+        let kernel = context.function(function.addr() as u64)?;
+        if config.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(size, context.cluster_limit(&kernel) as c_int) }
+    })
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaFuncGetAttributes(
@@ -431,6 +507,13 @@ pub unsafe extern "C" fn cudaFuncGetAttributes(
             if Release::of(entry) >= Release::Twelve {
                 let clusters = to.cast::<u8>().add(OF_CLUSTERS.start);
                 clusters.write_bytes(0, OF_CLUSTERS.len());
+                // Whether a launch must say the size, the size that the kernel says, the placement, and whether large ones are allowed.
+                let [must, x, y, z] = cluster_attributes(program);
+                let large = c_int::from(context.cluster_limit(&kernel) > 8);
+                let fields = [must, x, y, z, 0, large];
+                clusters
+                    .cast::<c_int>()
+                    .copy_from_nonoverlapping(fields.as_ptr(), fields.len());
             }
         }
         Ok(())
@@ -450,7 +533,12 @@ pub extern "C" fn cudaFuncSetAttribute(
                 let bytes = u32::try_from(value).map_err(|_| Error::INVALID_VALUE)?;
                 context.opt_in(&kernel, bytes)
             }
-            9 => Ok(()),
+            // Carveout, and how the hardware places clusters: hints.
+            9 | 15 => Ok(()),
+            14 => {
+                context.allow_large_clusters(&kernel, value != 0);
+                Ok(())
+            }
             _ => Err(Error::INVALID_VALUE),
         }
     })

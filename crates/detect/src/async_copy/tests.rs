@@ -58,7 +58,7 @@ fn arrives(s: &mut Scene<Detectors>) {
     let site = s.copy_begins(who, ALL, 0, [0, 0]);
     s.copy_arrives(site, who, ALL, 0, [0, 0]);
     s.go(who, ALL, red(object).bytes(8).release(Scope::Cta));
-    s.observer.copies_arrive_at(who, ALL, object);
+    s.observer.copies_arrive_at(who, ALL, who.block, object);
     s.observer.phase_completes(BlockId(0), object);
 }
 
@@ -336,7 +336,8 @@ fn play(s: &mut Scene<Detectors>, steps: &[Step]) {
                     arrived[w].push((site, number, words));
                 }
                 s.go(warp(w), 1, red(place(o)).bytes(8).release(Scope::Cta));
-                s.observer.copies_arrive_at(warp(w), 1, place(o));
+                s.observer
+                    .copies_arrive_at(warp(w), 1, warp(w).block, place(o));
                 arrivals[o] += 1;
                 if arrivals[o] % ARRIVALS[o] == 0 {
                     s.observer.phase_completes(BlockId(0), place(o));

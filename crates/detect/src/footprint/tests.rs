@@ -6,6 +6,7 @@ use simt::observer::{Access, AccessKind, LaunchShape, Layout, RowAccess, Space};
 fn shape(granule: u32) -> LaunchShape {
     let one = simt::Dim3::ONE;
     LaunchShape {
+        cluster: simt::Dim3::ONE,
         grid: one,
         block: one,
         shared_bytes: 0,

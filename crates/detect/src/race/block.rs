@@ -26,6 +26,8 @@ pub struct Warp {
 pub struct Block {
     /// Its index in the grid.
     pub id: u32,
+    /// The blocks of its cluster, where there are several.
+    pub members: Vec<u32>,
     /// Events in the block below this are ordered before whatever it does next.
     pub floor: Stamp,
     /// Its warps.
@@ -231,10 +233,18 @@ impl Block {
         all.finish(self.id)
     }
 
+    /// Threads learn, beyond what they know.
+    pub fn learns(&mut self, party: Party, known: &Knowledge) {
+        for lane in lanes(party.mask) {
+            self.thread_mut(party.warp.0, lane).known.join(known);
+        }
+        self.dirty = true;
+    }
+
     /// What some threads know together, and a new stamp for what they do next.
     ///
     /// All their warps get the same stamp, so that one bound serves them all.
-    fn publish(&mut self, parties: &[Party]) -> Knowledge {
+    pub fn publish(&mut self, parties: &[Party]) -> Knowledge {
         let mut joined = self.base.clone();
         if self.dirty {
             let mut last = Knowledge::default();
@@ -408,6 +418,12 @@ impl View<'_> {
             }
         }
         left
+    }
+
+    /// Whether a warp belongs to a block of this one's cluster.
+    pub fn in_cluster(&self, warp: u32) -> bool {
+        let members = &self.block.members;
+        !members.is_empty() && members.contains(&self.locate(warp).0)
     }
 
     /// Block and warp in it, from the shadow's numbering.

@@ -12,6 +12,9 @@ impl Detector {
     #[inline]
     pub fn row_access(&mut self, access: &RowAccess<'_>) -> bool {
         // A line of global memory that something strong has touched is not packed, and of others nothing is noted of what depends on order.
+        if self.clusters.is_some() && access.space == Space::Shared {
+            return false;
+        }
         let plain = access.space == Space::Global || self.takes_shared_rows(access.who.block);
         if !plain || access.order != Order::Weak {
             return false;
@@ -30,7 +33,7 @@ impl Detector {
     /// accesses would meet.
     #[inline(always)]
     fn takes_shared_rows(&mut self, block: BlockId) -> bool {
-        if self.launch.fine_sync || self.launch.shared_shift != 2 {
+        if self.launch.fine_sync || self.launch.shared_shift != 2 || self.clusters.is_some() {
             return false;
         }
         if !self.launch.strong_shared {
@@ -94,7 +97,8 @@ impl Detector {
         if self.tells_at_once {
             return false;
         }
-        if self.launch.shared_shift != 2 || self.first != First::default() {
+        let plain = self.launch.shared_shift == 2 && self.clusters.is_none();
+        if !plain || self.first != First::default() {
             return false;
         }
         let at = self.find(updates.who.block);

@@ -21,6 +21,7 @@ pub struct AccessShape(pub u16);
 
 const WIDE: u16 = 1 << 3;
 const RMW: u16 = 1 << 4;
+const CLUSTER: u16 = 1 << 14;
 const PRESENT: u16 = 1 << 15;
 
 impl AccessShape {
@@ -29,9 +30,17 @@ impl AccessShape {
         let flags = if wide { WIDE } else { 0 } | if rmw { RMW } else { 0 };
         AccessShape(bytes.trailing_zeros() as u16 | flags | (position as u16) << 5 | PRESENT)
     }
-    /// Whether the scope reaches beyond the block.
+    /// Whether the scope reaches beyond the cluster.
     pub fn wide(self) -> bool {
         self.0 & WIDE != 0
+    }
+    /// The same, of an access whose scope is that of the cluster.
+    pub fn of_cluster(self, is: bool) -> AccessShape {
+        AccessShape(self.0 | if is { CLUSTER } else { 0 })
+    }
+    /// Whether the scope reaches the blocks of the cluster.
+    pub fn reaches_cluster(self) -> bool {
+        self.0 & (WIDE | CLUSTER) != 0
     }
     /// Whether it is a read-modify-write.
     pub fn rmw(self) -> bool {
@@ -39,7 +48,7 @@ impl AccessShape {
     }
     /// Whether two accesses overlap completely (PTX ISA, "Overlap").
     pub fn same_extent(self, other: AccessShape) -> bool {
-        (self.0 ^ other.0) & !(WIDE | RMW) == 0
+        (self.0 ^ other.0) & !(WIDE | RMW | CLUSTER) == 0
     }
 }
 
@@ -51,7 +60,9 @@ pub fn morally_strong(theirs: AccessShape, warp: u32, ours: AccessShape, v: &Vie
 
 /// Whether each one's scope includes the other's thread.
 pub fn scopes_include(theirs: AccessShape, warp: u32, ours: AccessShape, v: &View<'_>) -> bool {
-    ours.wide() && theirs.wide() || v.in_block(warp)
+    ours.wide() && theirs.wide()
+        || v.in_block(warp)
+        || ours.reaches_cluster() && theirs.reaches_cluster() && v.in_cluster(warp)
 }
 
 /// One lane's strong access to a granule.

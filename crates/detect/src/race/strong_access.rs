@@ -6,7 +6,7 @@ use super::cells::Cells;
 use super::pages::Shadow;
 use super::report::{Current, Reporter};
 use super::strong::{AccessShape, Loads, StrongAccess};
-use super::sync::{self, Location, Operation, is_wide};
+use super::sync::{self, Location, Operation, Reach, is_wide};
 use simt::ids::Mask;
 use simt::observer::*;
 
@@ -57,7 +57,9 @@ impl Strong<'_> {
         let v = self
             .launch
             .view(block, access.who.warp.0, access.space == Space::Global);
-        let class = AccessShape::new(access.element, 0, is_wide(access.scope), true);
+        let of_cluster = access.scope == Scope::Cluster;
+        let class =
+            AccessShape::new(access.element, 0, is_wide(access.scope), true).of_cluster(of_cluster);
         let mut left = access.mask;
         while left != 0 {
             let lane = left.trailing_zeros();
@@ -110,7 +112,11 @@ impl Strong<'_> {
             hands_on: &self.launch.hands_on,
         };
         let v = self.launch.view(block, warp, access.space == Space::Global);
-        let class = |i: usize| AccessShape::new(access.element, i as u32, wide, rmw);
+        let reach = Reach::of(access.scope);
+        let class = |i: usize| {
+            let shape = AccessShape::new(access.element, i as u32, wide, rmw);
+            shape.of_cluster(reach == Reach::Cluster)
+        };
         for i in 0..n {
             page.open(at + i, true, &v);
         }
@@ -129,6 +135,7 @@ impl Strong<'_> {
             acquires: access.order.acquires(),
             releases: access.order.releases(),
             wide,
+            reach,
             site: access.site.0,
         };
         // What it acquires is ordered before it, not only before what follows: the last operation of an acquire pattern is

@@ -3,8 +3,9 @@
 //!
 //! After the sections "Release and Acquire Patterns", "Observation Order", "Memory
 //! synchronization" and "Fence-SC Order" of the PTX ISA's memory consistency model. Of
-//! the four scopes two remain: *narrow* (`.cta`, and `.cluster` since clusters are of one
-//! block) and *wide* (`.gpu`, `.sys`).
+//! the four scopes three remain: that of the block, that of the cluster, which is the same where a cluster is one block, and *wide* (`.gpu`, `.sys`).
+//! What is released for a cluster is kept for each of its blocks; an acquire of block scope takes that, too, which orders too much. A
+//! `fence.sc` of cluster scope counts as wide where clusters have several blocks.
 //!
 //! Two `fence.sc` are ordered only where communication forces the order ([`super::fence_sc`]). That the first happened
 //! to run earlier proves nothing about other executions. Where loads return old values, one execution is judged as it is: its
@@ -21,9 +22,33 @@ use simt::observer::{FenceOrder, Scope};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Whether a scope reaches beyond the block.
+/// Whether a scope reaches beyond the cluster.
 pub fn is_wide(scope: Scope) -> bool {
     matches!(scope, Scope::Gpu | Scope::Sys)
+}
+
+/// How far a scope reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// To the block.
+    Block,
+    /// To the blocks of the cluster.
+    Cluster,
+    /// To all of the launch.
+    Grid,
+}
+
+impl Reach {
+    /// That of a scope.
+    pub fn of(scope: Scope) -> Reach {
+        match scope {
+            Scope::Cta => Reach::Block,
+            Scope::Cluster => Reach::Cluster,
+            Scope::Gpu | Scope::Sys => Reach::Grid,
+        }
+    }
+
+    const ALL: [Reach; 3] = [Reach::Block, Reach::Cluster, Reach::Grid];
 }
 
 /// What a location's value carries to those who acquire it.
@@ -32,7 +57,7 @@ pub struct Message {
     /// From release patterns whose first operation has a wide scope: for everybody who
     /// acquires at a wide scope.
     wide: Clock,
-    /// From all release patterns, by the releaser's block: for this block's threads.
+    /// From all release patterns, by block: for this block's threads. The releaser's own one, and those of its cluster if the scope reaches them.
     by_block: Trie<Clock>,
     /// From all, as if every scope were wide.
     ideal: Clock,
@@ -51,12 +76,16 @@ impl Message {
         self.ideal.join(&other.ideal);
     }
 
-    /// Adds what a thread of `block` released at a scope.
-    pub fn release(&mut self, block: u32, wide: bool, known: &Knowledge) {
-        if wide {
+    /// Adds what a thread of a block, of the cluster with these members, released at a scope.
+    pub fn release(&mut self, block: u32, members: &[u32], reach: Reach, known: &Knowledge) {
+        if reach == Reach::Grid {
             self.wide.join(&known.real);
         }
         self.by_block.raise(block, &known.real);
+        if reach != Reach::Block {
+            let others = members.iter().filter(|other| **other != block);
+            others.for_each(|other| self.by_block.raise(*other, &known.real));
+        }
         self.ideal.join(&known.ideal);
     }
 
@@ -185,21 +214,22 @@ impl Collected {
 
 /// The last release fence of each width that a thread has executed.
 #[derive(Clone, Debug, Default)]
-pub struct ReleaseFences([Option<Snapshot>; 2]);
+pub struct ReleaseFences([Option<Snapshot>; 3]);
 
 impl ReleaseFences {
-    fn set(&mut self, wide: bool, snapshot: Snapshot) {
-        self.0[usize::from(wide)] = Some(snapshot);
+    fn set(&mut self, reach: Reach, snapshot: Snapshot) {
+        self.0[reach as usize] = Some(snapshot);
     }
     /// Whether none was executed.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
     /// Adds what they published to a message.
-    fn publish(&self, block: u32, warp: u32, lane: u32, message: &mut Message) {
-        for (wide, snapshot) in [false, true].into_iter().zip(&self.0) {
+    fn publish(&self, block: &Block, warp: u32, lane: u32, message: &mut Message) {
+        for (reach, snapshot) in Reach::ALL.into_iter().zip(&self.0) {
             if let Some(snapshot) = snapshot {
-                message.release(block, wide, &snapshot.knowledge(block, warp, lane));
+                let known = snapshot.knowledge(block.id, warp, lane);
+                message.release(block.id, &block.members, reach, &known);
             }
         }
     }
@@ -216,7 +246,7 @@ pub struct Thread {
     pub sc: Option<LastSc>,
     /// What it published by release operations, by location: its later strong writes there
     /// carry it on (PTX ISA, "Release and Acquire Patterns", second form).
-    releases: HashMap<(u64, bool), Knowledge>,
+    releases: HashMap<(u64, Reach), Knowledge>,
     /// What its strong reads have brought, by location: a later acquire fence (or acquire
     /// operation on the location) completes the pattern.
     pending: Vec<Pending>,
@@ -362,6 +392,8 @@ pub struct Operation {
     pub releases: bool,
     /// Whether its scope is wide.
     pub wide: bool,
+    /// How far its scope reaches.
+    pub reach: Reach,
     /// The instruction.
     pub site: u32,
 }
@@ -490,18 +522,18 @@ impl Location {
             (true, false) => self.message.beyond_scope(),
         };
         if let Some(thread) = block.thread(op.warp, op.lane) {
-            for wide in [true, false] {
-                if let Some(known) = thread.releases.get(&(op.name, wide)) {
-                    message.release(id, wide, known);
+            for reach in Reach::ALL {
+                if let Some(known) = thread.releases.get(&(op.name, reach)) {
+                    message.release(id, &block.members, reach, known);
                 }
             }
-            thread.release.publish(id, op.warp, op.lane, &mut message);
+            (thread.release).publish(block, op.warp, op.lane, &mut message);
         }
         if op.releases {
             let known = Snapshot::of(block, op.warp, op.lane).knowledge(id, op.warp, op.lane);
-            message.release(id, op.wide, &known);
+            message.release(id, &block.members, op.reach, &known);
             let thread = block.thread_mut(op.warp, op.lane);
-            thread.releases.insert((op.name, op.wide), known);
+            thread.releases.insert((op.name, op.reach), known);
         }
         self.message = message;
         self.epoch = Arc::default();
@@ -530,16 +562,18 @@ pub fn fence(
     mut before: Option<&mut LocationFences>,
 ) {
     let id = block.id;
-    let wide = is_wide(scope);
+    let reach = Reach::of(scope);
+    let acquires_wide = reach == Reach::Grid;
+    let wide = acquires_wide || reach == Reach::Cluster && block.members.len() > 1;
     let (mut learnt, mut learnt_before) = (false, false);
     for lane in lanes(mask) {
         let thread = block.thread_mut(warp, lane);
         if order != FenceOrder::Release && !thread.pending.is_empty() {
             let mut pending = std::mem::take(&mut thread.pending);
             for Pending { message, .. } in &pending {
-                message.acquire(id, wide, &mut thread.known);
+                message.acquire(id, acquires_wide, &mut thread.known);
             }
-            if !wide {
+            if !acquires_wide {
                 // A wider fence may still follow.
                 std::mem::swap(&mut pending, &mut thread.pending);
             }
@@ -584,7 +618,7 @@ pub fn fence(
             }
         }
         let snapshot = Snapshot::of(block, warp, lane);
-        block.thread_mut(warp, lane).release.set(wide, snapshot);
+        block.thread_mut(warp, lane).release.set(reach, snapshot);
     }
     if learnt_before {
         block.learnt();

@@ -20,6 +20,7 @@
 //! - A block has 16 barriers, numbered 0 to 15.
 //! - The thread count must be a multiple of the warp size (32), and no more than the warps of the block hold.
 //! - `barrier.arrive` needs a count above zero.
+//! - A thread arrives at the barrier of its cluster once, and waits before it arrives again (`barrier.cluster.arrive`, `barrier.cluster.wait`).
 //!
 //! `ptxas` rejects a constant that breaks these rules. Nothing checks a value in a register.
 //!
@@ -35,4 +36,4 @@
 //!
 //! ## Reference
 //!
-//! PTX ISA, "bar, barrier": the operands `a` and `b`.
+//! PTX ISA, "bar, barrier": the operands `a` and `b`; "barrier.cluster".

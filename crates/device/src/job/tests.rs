@@ -15,6 +15,7 @@ fn a_job_is_one_line_and_comes_back_the_same() {
                 shared: 48 << 10,
                 params: vec![Param::Buffer(1), Param::Bytes(vec![7, 0, 0, 0].into())],
                 cooperative: true,
+                cluster: None,
                 stream: 1,
             }),
             Step::Record {
@@ -91,6 +92,7 @@ fn jobs_that_make_no_sense_are_told() {
             shared: 0,
             params,
             cooperative: false,
+            cluster: None,
             stream: 0,
         })
     };

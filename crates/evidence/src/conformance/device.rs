@@ -73,6 +73,7 @@ fn job(program: &Program) -> Job {
             shared: 0,
             params: vec![Param::Buffer(0), Param::Buffer(1)],
             cooperative: false,
+            cluster: None,
             stream: 0,
         })],
         read: vec![1],

@@ -37,6 +37,7 @@ pub fn simulate(program: &Program) -> Result<Vec<u8>, RunError> {
     device.write(from, &input)?;
     device.write(to, &vec![0; length as usize])?;
     let how = Launch {
+        cluster: None,
         grid: Dim3::linear(GRID),
         block: Dim3::linear(BLOCK),
         dynamic_shared: 0,

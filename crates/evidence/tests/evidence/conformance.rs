@@ -124,6 +124,7 @@ fn no_program_has_a_race() {
             .unwrap();
         session.device().write(from, &input).unwrap();
         let how = Launch {
+            cluster: None,
             grid: Dim3::linear(GRID),
             block: Dim3::linear(BLOCK),
             dynamic_shared: 0,

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub struct Feedback {
     /// Of findings that a visible input shows.
     pub visible: Disclosure,
-    /// Of findings that only hidden inputs show. No sizes, values or threads are told of these. Points are told whatever this says, and a
-    /// student who hands in often learns from each whether a hidden input is of the kind that the last change concerns (above some size, say):
-    /// limit how often a student may hand in, or set the part's `visibility` to `after_due_date`, which tells nothing before.
+    /// Of findings that only hidden inputs show. No sizes, values or threads are told of these. Points tell, too, whether hidden inputs fail,
+    /// so a part for which one counts is seen after the due date, unless its `visibility` says otherwise: then, a student who hands in
+    /// often learns from each whether a hidden input is of the kind that the last change concerns (above some size, say).
     pub hidden: Disclosure,
     /// What help says.
     pub hints: Hints,

@@ -1,5 +1,6 @@
 //! A part of an assignment: what earns points.
 
+use super::Input;
 use detect::rules::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,9 +42,10 @@ pub struct Part {
     /// Limits of counts (`check: counts`, `style`).
     #[serde(default)]
     pub limits: Vec<Limit>,
-    /// When students see it.
+    /// When students see it: by default at once, or after the due date if a hidden input counts for it, since points tell whether those
+    /// inputs fail.
     #[serde(default)]
-    pub visibility: Visibility,
+    pub visibility: Option<Visibility>,
 }
 
 impl Part {
@@ -58,6 +60,17 @@ impl Part {
             Kind::Counts => "Counts",
             Kind::Style => "Launch",
             Kind::Manual => "Read by a person",
+        })
+    }
+
+    /// When students see it, if these are the assignment's inputs.
+    pub fn visibility(&self, inputs: &[Input]) -> Visibility {
+        let counts = |input: &Input| self.inputs.is_empty() || self.inputs.contains(&input.id);
+        let is_run = !matches!(self.check, Kind::Compile | Kind::Manual);
+        let hides = is_run && inputs.iter().any(|input| !input.visible && counts(input));
+        self.visibility.unwrap_or(match hides {
+            true => Visibility::AfterDueDate,
+            false => Visibility::Visible,
         })
     }
 
@@ -117,6 +130,7 @@ impl Kind {
                 Rule::AsyncCopyHazard,
                 Rule::MissingProxyFence,
                 Rule::MissingDependencyWait,
+                Rule::ClusterMemory,
                 Rule::LockstepAssumption,
                 Rule::UnorderedCommunication,
                 Rule::SameValueWrite,
@@ -266,11 +280,10 @@ impl Metric {
 }
 
 /// When students see a part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
     /// At once.
-    #[default]
     Visible,
     /// After the due date.
     AfterDueDate,
@@ -278,4 +291,30 @@ pub enum Visibility {
     AfterPublished,
     /// Never.
     Hidden,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::read::from_yaml;
+
+    /// Points tell whether hidden inputs fail.
+    #[test]
+    fn parts_with_hidden_inputs_are_seen_later_unless_said_otherwise() {
+        let text = include_str!("../../../../examples/course/reduction/assignment.yaml");
+        let shown = from_yaml("a.yaml", text).unwrap();
+        let all = |parts: &[Part]| -> Vec<Visibility> {
+            parts.iter().map(|p| p.visibility(&shown.inputs)).collect()
+        };
+        assert!(all(&shown.parts).iter().all(|v| *v == Visibility::Visible));
+        let text = text.replace(", visibility: visible", "");
+        let text = text.replace("visibility: visible", "");
+        let mut silent = from_yaml("a.yaml", &text).unwrap();
+        use Visibility::{AfterDueDate as Later, Visible as Now};
+        // The last counts one input, which is visible.
+        assert_eq!(all(&silent.parts), [Now, Later, Later, Later, Later, Now]);
+        let hidden = shown.inputs.iter().find(|input| !input.visible).unwrap();
+        silent.parts[5].inputs.push(hidden.id.clone());
+        assert_eq!(all(&silent.parts)[5], Later);
+    }
 }

@@ -64,7 +64,7 @@ mod tests {
         let text = GOOD.replace("points: 45", "points: .nan");
         let error = from_yaml("a.yaml", &text).unwrap_err().to_string();
         assert!(
-            error.contains("is not a number") && error.contains("a.yaml:"),
+            error.contains("is not a finite number") && error.contains("a.yaml:"),
             "{error}"
         );
     }

@@ -81,6 +81,7 @@ impl Both {
                 Step::Launch(launch) => {
                     let program = &programs[&launch.entry];
                     let how = simt::Launch {
+                        cluster: None,
                         grid: dim(launch.grid),
                         block: dim(launch.block),
                         dynamic_shared: launch.shared,

@@ -174,6 +174,7 @@ fn reported(ptx: &str) -> BTreeSet<(usize, usize)> {
             shared: 0,
             params: vec![Param::Buffer(0)],
             cooperative: false,
+            cluster: None,
             stream: 0,
         })],
         ..Job::default()

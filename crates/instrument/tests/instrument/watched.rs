@@ -232,6 +232,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         let ours = program.params.last().unwrap();
         params[ours.offset as usize..][..handed.bytes().len()].copy_from_slice(&handed.bytes());
         let how = Launch {
+            cluster: None,
             grid: dim(launch.grid),
             block: dim(launch.block),
             dynamic_shared: dynamic,

@@ -25,7 +25,7 @@ struct Pair {
 
 fn pairs() -> Vec<Pair> {
     let path = testing::root().join("crates/ptxdiff/tests/suite/pairs.yaml");
-    serde_yaml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// A compiler's PTX by build: source and flags.

@@ -118,6 +118,14 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             "a dependent launch accesses {} and has not waited for the launch before it",
             what(true)
         ),
+        Rule::ClusterMemory => format!(
+            "{} of another block of the cluster is accessed, and that block may {}",
+            what(true),
+            match finding.ends.len() {
+                0 | 1 => "not have begun",
+                _ => "have ended",
+            }
+        ),
         Rule::MissingProxyFence => format!(
             "a bulk copy touches {} after ordinary writes to it, without a proxy fence",
             what(true)
@@ -183,6 +191,9 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             }
             Detail::Barrier(BarrierFault::TooMany { count, threads }) => {
                 format!("barrier thread count {count} is larger than the block ({threads} threads)")
+            }
+            Detail::Barrier(BarrierFault::ArrivesAgain) => {
+                "a thread arrives twice at its cluster's barrier without waiting".to_string()
             }
             Detail::Barrier(BarrierFault::NoCount) => {
                 "a barrier arrival without a thread count".to_string()
@@ -299,6 +310,7 @@ pub(super) fn notes(
             BarrierFault::Number(_) => "a block has barriers 0 to 15".to_string(),
             BarrierFault::Fraction(_) => "the simulator rounds the count up to whole warps and continues".to_string(),
             BarrierFault::TooMany { .. } => "the barrier can never complete".to_string(),
+            BarrierFault::ArrivesAgain => "the second arrival has no defined effect; the simulator ignores it".to_string(),
             BarrierFault::NoCount => "the simulator assumes all threads of the block and continues".to_string(),
         }),
         Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {

@@ -21,6 +21,9 @@ pub(super) fn race(
     };
     let place = finding.place?;
     let same_line = same_line(a, b);
+    if place.space == Space::Shared && earlier.block != later.block {
+        return Some(of_cluster(a, b).into());
+    }
     if let Some(mask) = edits::active_mask(a, b, defines(view))
         && (earlier.block, earlier.thread.warp()) == (later.block, later.thread.warp())
     {
@@ -156,6 +159,30 @@ pub(super) fn race(
         ).into());
     }
     Some(format!("put {barrier} {}{}{reason}", between(a, b), if_reached(a)).into())
+}
+
+/// What orders accesses of different blocks to the shared memory of one of them.
+fn of_cluster(a: &Guilty, b: &Guilty) -> String {
+    const BARRIER: &str = "`cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`)";
+    let copies = |one: &Guilty| one.instruction.contains(".async");
+    match same_line(a, b) {
+        _ if copies(a) || copies(b) => {
+            let (copy, other) = if copies(a) { (a, b) } else { (b, a) };
+            format!(
+                "let the thread at {} wait for the phase of its mbarrier in which the copy at {} completes; or let that copy begin behind {BARRIER} if it is the one that comes later",
+                other.place(),
+                copy.place()
+            )
+        }
+        true => format!(
+            "split {}: read into a register, let all threads of the cluster call {BARRIER}, then write",
+            a.place()
+        ),
+        false => format!(
+            "let all threads of the cluster call {BARRIER} {}; a barrier of the block does not wait for other blocks",
+            between(a, b)
+        ),
+    }
 }
 
 /// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.

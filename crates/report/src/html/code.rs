@@ -1,5 +1,6 @@
 //! The source around a finding: its lines with marks, and what happened there.
 
+use super::prose;
 use crate::visible;
 use crate::{Diagnostic, Label};
 use maud::{Markup, html};
@@ -53,7 +54,7 @@ fn excerpt(of: &Label, labels: &[(usize, &Label)]) -> Markup {
                 }
             }
             @for (index, label) in labels.iter().filter(|(_, l)| of.source.line(l.line).is_none()) {
-                p class={ "say say" ((*index).min(1)) } { "line " (label.line) ": " (label.text) }
+                p class={ "say say" ((*index).min(1)) } { "line " (label.line) ": " (prose(&label.text)) }
             }
         }
     }
@@ -71,7 +72,7 @@ fn row(line: u32, of: &Label, labels: &[(usize, &Label)]) -> Markup {
         tr class=(class) {
             td.n { (line) }
             td { (marked(text, here.first().map(|(_, l)| *l))) }
-            td.say { @for (index, label) in here { div class=[label.is_guilty().then(|| format!("say say{}", (*index).min(1)))] { (label.text) } } }
+            td.say { @for (index, label) in here { div class=[label.is_guilty().then(|| format!("say say{}", (*index).min(1)))] { (prose(&label.text)) } } }
         }
     }
 }

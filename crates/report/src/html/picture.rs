@@ -1,7 +1,7 @@
 //! Pictures as inline SVG: threads as lanes with the time downwards, banks of shared memory, sectors of global memory.
 
 use crate::language::{Language, block_barrier};
-use crate::trace::{Request, Step, Trace, What};
+use crate::trace::{NOTHING, Request, Step, Trace, What};
 use crate::{Diagnostic, Who};
 use detect::rules::Rule;
 use maud::{Markup, html};
@@ -226,14 +226,19 @@ fn missing(diagnostic: &Diagnostic, of_operations: bool, y: usize, width: usize)
     };
     html! {
         line.miss x1=(LEFT - 12) y1=(y) x2=(width - 20) y2=(y) {}
-        text.miss x=(width - 24) y=(y - 6) text-anchor="end" { (words) }
+        text.miss x=(LEFT) y=(y - 6) { (words) }
     }
 }
 
 /// `reads 5, line 12`
 fn said(step: &Step) -> String {
     let mut text = step.what.verb().to_owned();
+    let nothing = step.before.as_deref() == Some(NOTHING);
     match (step.what, &step.before, &step.after) {
+        (What::Read, ..) if nothing => text += " what nobody has written",
+        (What::Write, _, Some(after)) if nothing => {
+            text += &format!(" {after}, the first value there")
+        }
         (What::Write, Some(before), Some(after)) => text += &format!(" {before} → {after}"),
         (What::Write, None, Some(after)) => text += &format!(" {after}"),
         (What::Read, Some(value), _) => text += &format!(" {value}"),
@@ -258,7 +263,7 @@ fn table(steps: &[Step], left_out: u64) -> Markup {
                         td { (triple(step.block)) }
                         td { @if let Some(thread) = step.thread { (triple(thread)) } }
                         td { (step.what.verb()) }
-                        td { @if let Some(value) = &step.before { (value) } }
+                        td { @if let Some(value) = &step.before { (value) @if value == NOTHING { " yet" } } }
                         td { @if let Some(value) = &step.after { (value) } }
                         td { @if let Some(place) = &step.place { (place.file) ":" (place.line) } }
                     }

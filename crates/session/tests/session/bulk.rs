@@ -48,6 +48,7 @@ fn run(body: &str, arrivals: u32, schedule: &str, engine: Engine) -> (Vec<u32>, 
         .collect();
     session.device().write(data, &begun).unwrap();
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(1),
         block: Dim3::linear(THREADS),
         dynamic_shared: 0,

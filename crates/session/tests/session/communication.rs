@@ -26,6 +26,7 @@ fn run(blocks: u32, first: &str, second: &str) -> BTreeSet<Rule> {
         let memory = session.device().alloc(256, "memory").unwrap();
         session.device().write(memory, &[0; 256]).unwrap();
         let launch = Launch {
+            cluster: None,
             grid: Dim3::linear(blocks),
             block: Dim3::linear(64 / blocks),
             dynamic_shared: 0,

@@ -69,6 +69,7 @@ fn begun(kernel: &Kernel) -> Vec<u8> {
 
 fn launch(kernel: &Kernel, memory: u64) -> Launch {
     Launch {
+        cluster: None,
         grid: Dim3::linear(kernel.blocks),
         block: Dim3::linear(kernel.threads),
         dynamic_shared: 0,

@@ -63,6 +63,7 @@ fn run(body: &str) -> Seen {
     let zeros = vec![0; BYTES as usize];
     session.device().write(buffer, &zeros).expect("inside");
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(2),
         block: Dim3::linear(THREADS),
         dynamic_shared: 0,

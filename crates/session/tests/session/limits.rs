@@ -22,6 +22,7 @@ fn run(options: Options, bytes: u64, blocks: u32, body: &str) -> Outcome {
     let mut session = Session::new(options);
     let out = session.device().alloc(bytes, "out").unwrap();
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(blocks),
         block: Dim3::linear(64),
         dynamic_shared: 0,

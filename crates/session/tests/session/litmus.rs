@@ -69,6 +69,7 @@ fn verdict(body: &str, grid: u32, block: u32, schedule: &str) -> BTreeSet<Rule> 
     let buffer = session.device().alloc(1024, "memory").expect("memory");
     session.device().write(buffer, &[0; 1024]).expect("inside");
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(grid),
         block: Dim3::linear(block),
         dynamic_shared: 0,

@@ -8,6 +8,7 @@ extern crate racetrap_session as session;
 static ALLOCATOR: meter::Metered = meter::Metered;
 
 mod bulk;
+mod clusters;
 mod communication;
 mod engines;
 mod guards;

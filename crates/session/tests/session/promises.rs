@@ -58,6 +58,7 @@ impl Kernel {
         let zero = vec![0; bytes as usize];
         session.device().write(memory, &zero).unwrap();
         let launch = Launch {
+            cluster: None,
             grid: Dim3::linear(self.blocks),
             block: Dim3::linear(self.threads),
             dynamic_shared: 0,

@@ -169,6 +169,7 @@ fn run(program: &Program, threads: &[Vec<Op>], schedule: &ScheduleSpec) -> (Left
     let buffer = session.device().alloc(4096, "memory").expect("memory");
     session.device().write(buffer, &[0; 4096]).expect("inside");
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(3),
         block: Dim3::linear(33),
         dynamic_shared: 0,

@@ -16,6 +16,7 @@ fn run(externs: &str, body: &str) -> (Vec<Finding>, Option<Stop>) {
     let mut session = Session::new(Options::default());
     let out = session.device().alloc(4, "out").unwrap();
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(1),
         block: Dim3::linear(32),
         dynamic_shared: 0,
@@ -72,40 +73,4 @@ fn only_what_malloc_returned_is_freed() {
     );
     assert_eq!(rules(&findings), [Rule::InvalidCall]);
     assert_eq!(stop, None, "the launch goes on");
-}
-
-#[test]
-fn a_kernel_of_clusters_does_not_learn_that_it_has_none() {
-    let run = |directive: &str| {
-        let text = format!(
-            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {directive} {{\n\
-             .reg .b64 %x;\n.reg .b32 %t;\nld.param.u64 %x, [out];\nmov.u32 %t, %cluster_nctarank;\nst.global.u32 [%x], 0;\nret;\n}}\n"
-        );
-        let module = ptx::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let program = Program::lower(&module, &text, "k").unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let mut session = Session::new(Options::default());
-        let out = session.device().alloc(4, "out").unwrap();
-        let launch = Launch {
-            grid: Dim3::linear(1),
-            block: Dim3::linear(1),
-            dynamic_shared: 0,
-            params: out.to_le_bytes().to_vec(),
-            cooperative: false,
-            number: 0,
-        };
-        let _ = session.launch(&program, &launch);
-        session.finish().0.stopped
-    };
-    assert_eq!(run(""), None);
-    assert_eq!(run(".reqnctapercluster 1, 1, 1"), None);
-    for directive in [
-        ".reqnctapercluster 2",
-        ".explicitcluster .reqnctapercluster 1, 2, 1",
-    ] {
-        let stopped = run(directive);
-        assert!(
-            matches!(stopped, Some(Stop::Unsupported { .. })),
-            "{stopped:?}"
-        );
-    }
 }

@@ -110,6 +110,7 @@ fn run(body: &str, tensor: Tensor, schedule: &str, engine: Engine) -> Left {
     params[..8].copy_from_slice(&out.to_le_bytes());
     params[64..].copy_from_slice(&tensor.map(data).to_bytes());
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(1),
         block: Dim3::linear(THREADS),
         dynamic_shared: 0,

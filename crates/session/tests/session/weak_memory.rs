@@ -344,6 +344,7 @@ fn atomics_of_a_narrow_scope_lose_counts() {
             let buffer = session.device().alloc(64, "memory").expect("memory");
             session.device().write(buffer, &[0; 64]).expect("inside");
             let launch = Launch {
+                cluster: None,
                 grid: Dim3::linear(3),
                 block: Dim3::ONE,
                 dynamic_shared: 0,

@@ -139,7 +139,13 @@ impl<O: Hooks> Core<'_, O> {
                 }
                 blend(&mut warp.d[d.0 as usize], &self.t64, active, dead);
             }
-            Op::IsSpace { p, a, wide, space } => {
+            Op::IsSpace {
+                p,
+                a,
+                wide,
+                space,
+                own,
+            } => {
                 let mut value = 0;
                 for l in lanes_of(active) {
                     let address = if *wide {
@@ -147,7 +153,8 @@ impl<O: Hooks> Core<'_, O> {
                     } else {
                         u64::from(row(&warp.w, self.const_w, *a)[l])
                     };
-                    value |= u32::from(super::memory::belongs(address, *space)) << l;
+                    let far = *own && address >= crate::memory::SHARED_BASE + crate::memory::FAR;
+                    value |= u32::from(super::memory::belongs(address, *space) && !far) << l;
                 }
                 if *p != Slot::NONE {
                     blend_mask(&mut warp.p[p.0 as usize], value, active);

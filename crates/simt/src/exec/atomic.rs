@@ -96,6 +96,7 @@ impl<O: Hooks> Core<'_, O> {
         let mut faults = Vec::new();
         // What other cores do must not steer this one.
         let mut changed = self.parallel;
+        let own = (block.id, block.cluster);
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         for l in lanes_of(good) {
             for k in 0..usize::from(op.count) {
@@ -128,7 +129,11 @@ impl<O: Hooks> Core<'_, O> {
                         Space::Shared => shared.read(at, u32::from(op.element).min(8), l),
                         _ => self.device.arena.read(at, u32::from(op.element).min(8), l),
                     });
-                    history.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
+                    let (owner, at) = match space {
+                        Space::Shared => self.geometry.owner(own, at),
+                        _ => (block.id, at),
+                    };
+                    history.atomic(who, place(owner, space, at, op.element), old[0], new, op);
                 }
                 if let Some(MbarrierUse { update, .. }) = op.arrives {
                     if O::WATCHES {
@@ -169,7 +174,7 @@ impl<O: Hooks> Core<'_, O> {
         if O::WATCHES {
             self.tell_of_atomic(who, op, space, (good, wrote), site);
             if let Some(arrival) = op.arrives {
-                self.tell_of_phases(who, good, arrival.by, flipped);
+                self.tell_of_phases(block, w, good, arrival.by, flipped);
             }
             for (l, object, fault) in faults {
                 let here = Party {
@@ -186,7 +191,7 @@ impl<O: Hooks> Core<'_, O> {
             }
         }
         if flipped != 0 {
-            self.wake(block);
+            self.phases_complete(block, flipped);
         }
     }
 
@@ -223,22 +228,30 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Tells who arrives at which mbarriers, lane after lane, and whose arrival completes a phase.
-    fn tell_of_phases(
+    pub(crate) fn tell_of_phases(
         &mut self,
-        who: WarpRef,
+        block: &Block,
+        w: usize,
         mask: Mask,
         arrival: MbarrierArrival,
         completes: Mask,
     ) {
         for l in lanes_of(mask) {
-            let object = self.address[l];
+            let own = (block.id, block.cluster);
+            let (owner, object) = self.geometry.owner(own, self.address[l]);
             if arrival == MbarrierArrival::Copies {
-                self.observer.copies_arrive_at(who, 1 << l, object);
+                (self.observer).copies_arrive_at(block.who(w), 1 << l, owner, object);
             }
             if completes >> l & 1 == 1 {
-                self.observer.phase_completes(who.block, object);
+                self.observer.phase_completes(owner, object);
             }
         }
+    }
+
+    /// Phases of the mbarriers at the addresses that are set have become complete: whoever waits for them goes on, in other blocks after the turn.
+    pub(crate) fn phases_complete(&mut self, block: &mut Block, completes: Mask) {
+        self.cluster_moved |= lanes_of(completes).any(|l| self.address[l] >= FAR);
+        self.wake(block);
     }
 
     fn is_written(&self, block: &Block, space: Space, mask: Mask, bytes: u32) -> bool {

@@ -103,9 +103,7 @@ impl<O: Hooks> Core<'_, O> {
                     }
                     None => false,
                 },
-                Space::Shared => at
-                    .checked_add(size)
-                    .is_some_and(|e| e <= block.shared.bytes),
+                Space::Shared => block.shared.holds(at, size),
                 Space::Local => at
                     .checked_add(size)
                     .is_some_and(|e| e <= block.warps[w].local.bytes()),

@@ -8,7 +8,7 @@ use crate::bulk_events::{Bulk, space_of};
 use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::mbarrier::PHASE;
-use crate::memory::{GLOBAL_BASE, Words};
+use crate::memory::{FAR, GLOBAL_BASE, Words};
 use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
@@ -105,7 +105,14 @@ impl<O: Hooks> Core<'_, O> {
                     operations.in_group(Group::Bulk)
                 }
             };
-            self.begin(block, w, Operation::new(site, 1 << l, work, completes));
+            let operation = Operation::new(site, 1 << l, work, completes);
+            let to = match op.multicast {
+                Slot::NONE => None,
+                mask => Some(row(&block.warps[w].w, self.const_w, mask)[l]),
+            };
+            for operation in self.destinations(block, w, operation, to) {
+                self.begin(block, w, operation);
+            }
         }
         Ok(())
     }
@@ -147,7 +154,8 @@ impl<O: Hooks> Core<'_, O> {
         }
         let mut now = self.moment.is_now(block.id, w, number);
         if let Completion::Phase { objects, .. } = &operation.completes {
-            now |= lanes_of(operation.mask).any(|l| is_awaited(block, objects[l]));
+            now |= lanes_of(operation.mask)
+                .any(|l| objects[l] >= FAR || is_awaited(block, objects[l]));
         }
         let operations = block.warps[w].operations.get_or_insert_default();
         if let Some(oldest) = operations.begin(operation) {
@@ -341,8 +349,12 @@ impl<O: Hooks> Core<'_, O> {
         if let Some(history) = &mut self.history {
             for (to, bytes) in destinations(runs) {
                 history.tick();
-                let place = (space == Space::Shared).then_some(block.id);
-                history.wide_access(place, to, bytes);
+                let (owner, at) = match space {
+                    Space::Shared => self.geometry.owner((block.id, block.cluster), to),
+                    _ => (block.id, to),
+                };
+                let place = (space == Space::Shared).then_some(owner);
+                history.wide_access(place, at, bytes);
             }
         }
         *read = Some(bytes);
@@ -430,8 +442,7 @@ impl<O: Hooks> Core<'_, O> {
     ) -> Option<(u64, FaultKind)> {
         let fault = |at: u64, size: u64| match space {
             Space::Shared => {
-                let end = at.checked_add(size);
-                let inside = end.is_some_and(|end| end <= block.shared.bytes);
+                let inside = block.shared.holds(at, size);
                 (!inside).then_some(FaultKind::OutOfBounds)
             }
             _ => match self.find_range(at, size) {

@@ -41,6 +41,7 @@ impl<O: Hooks> Core<'_, O> {
         if O::WATCHES {
             self.observer.exits(block.who(w), mask, site);
         }
+        self.cluster_exit(block, w, mask);
         for id in 0..16 {
             self.complete_barrier(block, id);
         }

@@ -155,7 +155,6 @@ pub(crate) fn awaited(program: &crate::Program, block: &Block) -> Vec<PhaseWait>
 
 /// The mbarrier at an offset of a block's shared memory, if there may be one.
 pub(super) fn word_at(block: &Block, at: u64) -> Option<u64> {
-    let end = at.checked_add(8);
-    let fits = at.is_multiple_of(8) && end.is_some_and(|end| end <= block.shared.bytes);
+    let fits = at.is_multiple_of(8) && block.shared.holds(at, 8);
     (fits && block.shared.is_valid(at, 8, 0)).then(|| block.shared.read(at, 8, 0))
 }

@@ -22,7 +22,7 @@ pub(super) fn belongs(address: u64, space: AddressSpace) -> bool {
     let window = |base: u64| (base..base + WINDOW).contains(&address);
     match space {
         AddressSpace::Global => address >= GLOBAL_BASE,
-        AddressSpace::Shared => window(SHARED_BASE),
+        AddressSpace::Shared => (SHARED_BASE..SHARED_BASE + SHARED_WINDOW).contains(&address),
         AddressSpace::Local => window(LOCAL_BASE),
         AddressSpace::Param => window(PARAM_BASE),
         AddressSpace::Const => false,

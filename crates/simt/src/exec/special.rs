@@ -60,12 +60,17 @@ impl<O: Hooks> Core<'_, O> {
         }
         let value = match which {
             Special::Ntid(axis) => u64::from(axis_of(geometry.block, axis)),
-            Special::Ctaid(axis) | Special::ClusterId(axis) => {
-                u64::from(block.coordinates[usize::from(axis)])
+            Special::Ctaid(axis) => u64::from(block.coordinates[usize::from(axis)]),
+            Special::ClusterId(axis) => {
+                let size = axis_of(geometry.cluster, axis);
+                u64::from(block.coordinates[usize::from(axis)] / size)
             }
-            Special::Nctaid(axis) | Special::NClusterId(axis) => {
-                u64::from(axis_of(geometry.grid, axis))
+            Special::ClusterCtaId(axis) => {
+                let size = axis_of(geometry.cluster, axis);
+                u64::from(block.coordinates[usize::from(axis)] % size)
             }
+            Special::Nctaid(axis) => u64::from(axis_of(geometry.grid, axis)),
+            Special::NClusterId(axis) => u64::from(axis_of(geometry.clusters(), axis)),
             Special::WarpId => w as u64,
             Special::NWarpId => geometry.block.count().div_ceil(LANES as u64),
             Special::SmId => u64::from(block.id.0 % 132),
@@ -82,7 +87,10 @@ impl<O: Hooks> Core<'_, O> {
             Special::EnvReg(2) => geometry
                 .workspace
                 .map_or(0, |at| (GLOBAL_BASE + at) & 0xffff_ffff),
-            Special::ClusterNCtaId(_) | Special::ClusterNCtaRank => 1,
+            Special::ClusterNCtaId(axis) => u64::from(axis_of(geometry.cluster, axis)),
+            Special::ClusterCtaRank => u64::from(block.rank),
+            Special::ClusterNCtaRank => geometry.cluster.count(),
+            Special::IsExplicitCluster => u64::from(geometry.explicit_cluster),
             _ => 0,
         };
         self.splat(warp, d, wide, value, active);

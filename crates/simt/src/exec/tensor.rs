@@ -217,10 +217,9 @@ impl<O: Hooks> Core<'_, O> {
             return false;
         }
         let at = copied.start.shared;
-        let end = at.checked_add(map.room());
-        let fault = match end {
-            _ if !at.is_multiple_of(SHARED_UNIT) => (at, SHARED_UNIT, FaultKind::Misaligned),
-            Some(end) if end <= block.shared.bytes => return true,
+        let fault = match () {
+            () if !at.is_multiple_of(SHARED_UNIT) => (at, SHARED_UNIT, FaultKind::Misaligned),
+            () if block.shared.holds(at, map.room()) => return true,
             // The first piece that is not there.
             _ => (
                 at.max(block.shared.bytes.next_multiple_of(16)),

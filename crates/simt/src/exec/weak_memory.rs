@@ -53,6 +53,15 @@ impl<O: Hooks> Core<'_, O> {
         Some(self.look(block, op, space, lanes))
     }
 
+    /// The place of an address. Memory of another block of the cluster is that block's.
+    pub(crate) fn place_of(&self, block: &Block, space: Space, at: u64, element: u8) -> Place {
+        let (owner, at) = match space {
+            Space::Shared => self.geometry.owner((block.id, block.cluster), at),
+            _ => (block.id, at),
+        };
+        place(owner, space, at, element)
+    }
+
     #[cold]
     fn look(&self, block: &Block, op: &MemoryOp, space: Space, lanes: Mask) -> Before {
         let bytes = u32::from(op.element).min(8);
@@ -79,9 +88,9 @@ impl<O: Hooks> Core<'_, O> {
         };
         history.tick();
         for &(l, at, old) in before {
-            let place = place(block.id, space, at, op.element);
+            let place = self.place_of(block, space, at, op.element);
             if place.bytes > 8 {
-                history.wide_access(place.block, at, place.bytes);
+                history.wide_access(place.block, place.at, place.bytes);
                 continue;
             }
             let who = Who {
@@ -125,9 +134,9 @@ impl<O: Hooks> Core<'_, O> {
                 let mut initial = 0;
                 for k in 0..usize::from(op.count) {
                     let at = self.address[l] + k as u64 * u64::from(op.element);
-                    let place = place(block.id, space, at, op.element);
+                    let place = self.place_of(block, space, at, op.element);
                     if place.bytes > 8 {
-                        history.wide_access(place.block, at, place.bytes);
+                        history.wide_access(place.block, place.at, place.bytes);
                         continue;
                     }
                     let who = Who {

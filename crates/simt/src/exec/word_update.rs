@@ -19,7 +19,9 @@ impl<O: Hooks> Core<'_, O> {
                 if op.space == AddressSpace::Shared
                     && op.element == 4
                     && op.count == 1
-                    && self.history.is_none() =>
+                    && self.history.is_none()
+                    // Others of the cluster have memory there, too.
+                    && !self.geometry.clustered =>
             {
                 Some(update)
             }

@@ -7,7 +7,7 @@ use crate::ids::*;
 use crate::schedule::{Decision, Ready, Runnable, Schedule};
 use crate::state::*;
 use crate::stop::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks that are resident at the beginning of a schedule that decides: enough of them to meet in any order, and few enough for
 /// what they need to stay in the processor's caches. No program may count on more, but for cooperative launches (CUDA C++ Programming
@@ -51,22 +51,34 @@ impl Grid<'_> {
                 window = room.min(window * 2);
                 latest_end = turns;
             }
-            while next < blocks && resident.len() < window {
+            let size = self.geometry.cluster.count() as u32;
+            // The blocks of a cluster are resident together.
+            while next < blocks && (resident.len() < window || !next.is_multiple_of(size)) {
                 let block = self.block(&mut core, next, ended.take());
                 listing.update(&block, strategy);
-                resident.insert(next, block);
+                resident.insert(block.id.0, block);
                 next += 1;
             }
             if listing.ready.len() == 0 {
                 if resident.is_empty() {
                     return self.spend(&mut core, resident.values());
                 }
+                // Clusters of which a block goes on, which others of it may wait for.
+                let mut go_on = BTreeSet::new();
                 for block in resident.values_mut() {
-                    if !core.unblock(block) {
-                        let _ = self.spend(&mut core, &[]);
-                        return Err(deadlock(self.program, block));
+                    if go_on.contains(&block.cluster) {
+                        continue;
                     }
-                    listing.update(block, strategy);
+                    if core.with_cluster(block, |core, block| core.unblock(block)) {
+                        go_on.insert(block.cluster);
+                        listing.update(block, strategy);
+                    }
+                }
+                let mut all = resident.values_mut();
+                if let Some(block) = all.find(|b| !go_on.contains(&b.cluster)) {
+                    let _ = self.spend(&mut core, &[]);
+                    let program = self.program;
+                    return Err(core.with_cluster(block, |_, block| deadlock(program, block)));
                 }
                 continue;
             }
@@ -117,11 +129,20 @@ impl Grid<'_> {
             block.warps[w].reconverge();
             listing.update(block, strategy);
             listing.ready.set_tired(tired);
+            let cluster = block.cluster;
             if block.live == 0 {
-                self.block_ends(&mut core, block.id);
+                self.block_ends(&mut core, (block.id, cluster));
                 ended = resident.remove(&b);
                 latest_end = turns;
                 listing.ready.set_tired(None);
+            }
+            if std::mem::take(&mut core.cluster_moved) {
+                for member in self.geometry.members(cluster) {
+                    if let Some(block) = resident.get_mut(&member) {
+                        core.look_again(block);
+                        listing.update(block, strategy);
+                    }
+                }
             }
             turns += 1;
             if turns.is_multiple_of(64) || core.steps > 4096 {

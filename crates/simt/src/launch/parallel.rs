@@ -80,7 +80,7 @@ impl Grid<'_> {
                             break;
                         }
                     }
-                    self.block_ends(&mut core, block.id);
+                    self.block_ends(&mut core, (block.id, block.cluster));
                     ended = Some(block);
                 }
             }

@@ -48,6 +48,7 @@ impl Prepared {
         LaunchShape {
             grid: launch.grid,
             block: launch.block,
+            cluster: self.geometry.cluster,
             shared_bytes: self.geometry.shared_bytes,
             global_bytes: device.arena_bytes(),
             shared_granule: program.facts.shared_granule,
@@ -154,5 +155,21 @@ fn geometry(device: &mut Device, program: &Program, launch: &Launch) -> Result<G
         params: Params::new(&launch.params),
         tids,
         workspace,
+        cluster: cluster_of(program, launch).unwrap_or(Dim3::ONE),
+        clustered: is_clustered(program, launch),
+        explicit_cluster: cluster_of(program, launch).is_some(),
     })
+}
+
+/// The blocks of a cluster, where the launch or the kernel says.
+pub(super) fn cluster_of(program: &Program, launch: &Launch) -> Option<Dim3> {
+    let required = program.required_cluster.map(|[x, y, z]| Dim3 { x, y, z });
+    launch.cluster.or(required)
+}
+
+/// Whether blocks of a cluster have something to do with each other: there are several, or they meet at its barrier.
+pub(super) fn is_clustered(program: &Program, launch: &Launch) -> bool {
+    cluster_of(program, launch).is_some_and(|size| size.count() > 1)
+        || (program.code.iter())
+            .any(|i| matches!(i.op, Op::ClusterArrive { .. } | Op::ClusterWait { .. }))
 }

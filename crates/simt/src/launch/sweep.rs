@@ -107,10 +107,39 @@ impl Grid<'_> {
                 pass = Pass::TurnUsedUp;
             }
         }
-        if block.live > 0 && !block.runnable() && !core.unblock(block) {
+        // The blocks of a cluster may wait for each other.
+        let alone = !self.geometry.clustered;
+        if alone && block.live > 0 && !block.runnable() && !core.unblock(block) {
             return Err(deadlock(self.program, block));
         }
         Ok(pass)
+    }
+
+    /// After a pass over blocks of clusters: those whose wait is over go on. Where nobody of a cluster can run, what hardware would resolve is
+    /// resolved; where there is nothing, they wait for ever.
+    fn clusters_go_on<O: Hooks>(
+        &self,
+        core: &mut Core<'_, O>,
+        resident: &mut [Block],
+    ) -> Result<(), Stop> {
+        if std::mem::take(&mut core.cluster_moved) {
+            let waiting = resident.iter_mut().filter(|b| b.live > 0);
+            waiting.for_each(|block| core.look_again(block));
+        }
+        // They have begun together, and stand together; the blocks of a cluster that have ended are still there.
+        for cluster in resident.chunk_by_mut(|a, b| a.cluster == b.cluster) {
+            if cluster.iter().any(Block::runnable) {
+                continue;
+            }
+            let mut waiting = cluster.iter_mut().filter(|b| b.live > 0);
+            let resolved =
+                waiting.any(|block| core.with_cluster(block, |core, block| core.unblock(block)));
+            if let (false, Some(block)) = (resolved, cluster.iter_mut().find(|b| b.live > 0)) {
+                let program = self.program;
+                return Err(core.with_cluster(block, |_, block| deadlock(program, block)));
+            }
+        }
+        Ok(())
     }
 
     /// Runs a warp: what is left of its turn.
@@ -184,6 +213,7 @@ impl Grid<'_> {
             core.set_clock(begun.clock);
             patience = Patience::again(begun.prove, begun.undecided);
             (resident, next) = (begun.resident, begun.next);
+            core.clusters = begun.clusters;
         }
         let mut alone = Alone::default();
         let mut polls = false;
@@ -199,7 +229,8 @@ impl Grid<'_> {
                 () => 0,
             };
             let new = wanted
-                .min(room - resident.len())
+                .min(room.saturating_sub(resident.len()))
+                .next_multiple_of(self.geometry.cluster.count() as usize)
                 .min((blocks - next) as usize);
             for _ in 0..new {
                 let block = self.block(&mut core, next, ended.take());
@@ -238,10 +269,15 @@ impl Grid<'_> {
                     }
                 }
                 if block.live == 0 {
-                    self.block_ends(&mut core, block.id);
+                    self.block_ends(&mut core, (block.id, block.cluster));
                     patience.block_changed();
                     search.block_changed(&mut core, self.steps.load(Relaxed));
                 }
+            }
+            if self.geometry.clustered
+                && let Err(stop) = self.clusters_go_on(&mut core, &mut resident)
+            {
+                stuck = Some(stop);
             }
             alone.passed(longest);
             self.spend(&mut core, &resident)?;

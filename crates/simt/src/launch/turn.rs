@@ -15,10 +15,10 @@ impl<O: Hooks> Core<'_, O> {
         s: usize,
         quantum: Quantum,
     ) -> Result<Yield, Box<Stop>> {
-        let ended = match self.engine {
-            Engine::Fast | Engine::Both => self.run_turn(block, w, s, quantum),
-            Engine::Plain => plain::run(self, block, w, s, quantum),
-        };
+        let ended = self.with_cluster(block, |core, block| match core.engine {
+            Engine::Fast | Engine::Both => core.run_turn(block, w, s, quantum),
+            Engine::Plain => plain::run(core, block, w, s, quantum),
+        });
         if O::WATCHES {
             self.observer.turn_ends();
         }

@@ -2,6 +2,7 @@
 
 use super::Launch;
 use crate::ids::Dim3;
+use crate::memory::CLUSTER_BLOCKS;
 use crate::program::Program;
 use crate::stop::Stop;
 
@@ -81,6 +82,7 @@ pub(super) fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
             Dim3 { x, y, z }
         ));
     }
+    clusters(program, launch)?;
     if let Some(max) = program.max_threads
         && block.count() > max
     {
@@ -94,6 +96,54 @@ pub(super) fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
             "the launch passes {} bytes of parameters, but the kernel takes {}",
             launch.params.len(),
             program.param_bytes
+        ));
+    }
+    Ok(())
+}
+
+/// Says what is wrong with a launch's clusters (CUDA C++ Programming Guide, "Thread Block Clusters"; PTX ISA, "Cluster Dimension Directives").
+fn clusters(program: &Program, launch: &Launch) -> Result<(), Stop> {
+    let no = |text: String| Err(Stop::InvalidLaunch(text));
+    let required = program.required_cluster.map(|[x, y, z]| Dim3 { x, y, z });
+    if let (Some(required), Some(given)) = (required, launch.cluster)
+        && required != given
+    {
+        return no(format!(
+            "the cluster is {given}, but the kernel is compiled for clusters of {required}"
+        ));
+    }
+    let Some(size) = launch.cluster.or(required) else {
+        return match program.explicit_cluster {
+            true => {
+                no("the kernel is compiled for launches that state the size of clusters".into())
+            }
+            false => Ok(()),
+        };
+    };
+    if program.device < 90 {
+        return no(format!("sm_{} has no clusters of blocks", program.device));
+    }
+    if size.count() == 0 || size.count() > u64::from(CLUSTER_BLOCKS) {
+        return no(format!(
+            "a cluster of {size} blocks exceeds the maximum of {CLUSTER_BLOCKS}"
+        ));
+    }
+    if let Some(max) = program.max_cluster
+        && size.count() > u64::from(max)
+    {
+        return no(format!(
+            "a cluster has {} blocks, but the kernel is compiled for at most {max}",
+            size.count()
+        ));
+    }
+    let grid = launch.grid;
+    let axes = [(grid.x, size.x), (grid.y, size.y), (grid.z, size.z)];
+    if axes
+        .iter()
+        .any(|(blocks, cluster)| !blocks.is_multiple_of(*cluster))
+    {
+        return no(format!(
+            "the grid of {grid} blocks is not a multiple of the cluster of {size}"
         ));
     }
     Ok(())

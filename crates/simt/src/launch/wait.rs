@@ -9,6 +9,7 @@ use super::Grid;
 use super::prepare::Prepared;
 use super::repeats::States;
 use crate::device::Device;
+use crate::exec::cluster::Cluster;
 use crate::exec::{Changes, Core};
 use crate::hooks::Hooks;
 use crate::memory::Words;
@@ -144,6 +145,7 @@ impl Grid<'_> {
             resident,
             next,
             clock: core.clock_state(),
+            clusters: std::mem::take(&mut core.clusters),
             polled: changes.polled,
             prove: patience.prove,
             undecided: false,
@@ -159,6 +161,8 @@ pub(super) struct Aside {
     pub resident: Vec<Block>,
     /// The first block that has not begun.
     pub next: u32,
+    /// Their clusters.
+    pub clusters: HashMap<u32, Cluster>,
     /// What its clock goes on from.
     pub clock: [u64; 3],
     polled: HashMap<u64, u32>,

@@ -345,6 +345,8 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
                     | Op::Atomic(_)
                     | Op::Image(_)
                     | Op::Barrier(_)
+                    | Op::ClusterArrive { .. }
+                    | Op::ClusterWait { .. }
                     | Op::Warp(_)
             )
         })

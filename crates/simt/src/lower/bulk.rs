@@ -21,9 +21,6 @@ impl Lowering<'_> {
                 return Err(String::from("a bulk copy of this form (sm_100)"));
             }
         }
-        if t.has(Modifier::MulticastCluster) {
-            return Err(String::from("a copy to several blocks of a cluster"));
-        }
         let spaces: Vec<Space> = t.modifiers.spaces().collect();
         let (to, from) = match spaces[..] {
             [Space::Shared | Space::SharedCluster, Space::Global]
@@ -42,6 +39,7 @@ impl Lowering<'_> {
         let write = self.address(self.operand(i, 0)?, to)?;
         let read = self.address(self.operand(i, 1)?, from)?;
         let size = self.source(self.operand(i, 2)?, W, ScalarType::U32)?;
+        let multicast = self.multicast(i, t, 4)?;
         let completes = match t.has(Modifier::CompleteTxBytes) {
             true => {
                 let object = self.address(self.operand(i, 3)?, AddressSpace::Shared)?;
@@ -73,7 +71,21 @@ impl Lowering<'_> {
             reduce,
             update,
             tensor: None,
+            multicast,
         })
+    }
+
+    /// The ranks of the blocks that a copy goes to: the operand `ctaMask`, with `.multicast::cluster`.
+    pub(super) fn multicast(
+        &mut self,
+        i: &Instruction,
+        t: &TypedInstruction,
+        at: usize,
+    ) -> Decoded<Slot> {
+        match t.has(Modifier::MulticastCluster) {
+            true => self.source(self.operand(i, at)?, W, ScalarType::U16),
+            false => Ok(Slot::NONE),
+        }
     }
 
     /// `st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.vec}.type [a], b, [mbar]` and `red.async` with an operation.
@@ -111,6 +123,7 @@ impl Lowering<'_> {
             reduce,
             update,
             tensor: None,
+            multicast: Slot::NONE,
         })
     }
 

@@ -45,6 +45,7 @@ pub fn visit_operands(
         | Op::FrameAddress { .. }
         | Op::IsSpace { .. }
         | Op::Cvta { .. }
+        | Op::MapShared(_)
         | Op::Alloca { .. } => v.address_arithmetic(&i.op),
         Op::Memory(index) => v.access(&program.memory_ops[*index as usize]),
         Op::Atomic(index) => v.atomic(&program.atomic_ops[*index as usize]),
@@ -79,6 +80,8 @@ pub fn visit_operands(
         | Op::CommitBulk
         | Op::WaitBulk { .. }
         | Op::ProxyFence
+        | Op::ClusterArrive { .. }
+        | Op::ClusterWait { .. }
         | Op::Branch { .. }
         | Op::Return
         | Op::Exit
@@ -179,6 +182,11 @@ impl Visitor<'_> {
                 self.reads(width(*wide), *a, Use::Data);
                 self.writes(RegisterClass::P, *p);
             }
+            Op::MapShared(op) => {
+                self.reads(width(op.wide), op.a, Use::Data);
+                self.reads(W, op.rank, Use::Data);
+                self.writes(width(op.wide && op.rank != Slot::NONE), op.d);
+            }
             Op::Cvta { d, a, .. } => {
                 self.reads(RegisterClass::D, *a, Use::Data);
                 self.writes(RegisterClass::D, *d);
@@ -232,6 +240,7 @@ impl Visitor<'_> {
         }
         self.base(program.memory_ops[b.write as usize].base);
         self.reads(W, b.size, Use::Escape);
+        self.reads(W, b.multicast, Use::Address);
         if let Some(tensor) = &b.tensor {
             self.base(tensor.map);
             for slot in tensor.coordinates.iter().chain(&tensor.offsets) {

@@ -194,6 +194,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
         || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
     facts.async_copies = !program.copy_ops.is_empty() || !program.bulk_ops.is_empty();
     facts.async_proxy = !program.bulk_ops.is_empty();
+    facts.cluster_scope = has_cluster_scope(program);
     // The order of reductions shows, and theirs are not atomic towards other cores here.
     facts.blocks_commute &= program.bulk_ops.iter().all(|b| !b.is_reduction());
     facts.launches_dependents = program.code.iter().any(|i| {
@@ -219,6 +220,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
         ),
         Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
         Op::CopiesArrive(_) | Op::Bulk(_) => true,
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } => true,
         _ => false,
     });
     facts.blocks_commute &= !program.code.iter().any(|i| match i.op {
@@ -228,6 +230,13 @@ fn accesses(program: &Program, facts: &mut Facts) {
         }
         _ => false,
     });
+}
+
+/// Whether there is a `fence.sc` of cluster scope.
+fn has_cluster_scope(program: &Program) -> bool {
+    use crate::observer::{FenceOrder, Scope};
+    let is = |i: &Instr| matches!(i.op, Op::Fence(FenceOrder::Sc, Scope::Cluster));
+    program.code.iter().any(is)
 }
 
 /// What the atomics do, by site; as far as `inc` and `dec` have a constant bound.

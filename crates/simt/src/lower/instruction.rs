@@ -6,7 +6,8 @@ use crate::alu::{self, AluOp};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
 use ptx::semantics::{
-    Combination, Control, Modifier, Opcode, Synchronisation, Type, TypedInstruction,
+    Combination, Control, Modifier, Opcode, Order, Participation, Synchronisation, Type,
+    TypedInstruction,
 };
 
 impl<'m> Lowering<'m> {
@@ -70,9 +71,22 @@ impl<'m> Lowering<'m> {
             ) => self.barrier(i, *participation, *aligned),
             (_, Some(Synchronisation::WarpBarrier)) => self.warp_barrier(i),
             (_, Some(Synchronisation::Mbarrier(operation))) => self.mbarrier(i, t, *operation),
-            (_, Some(Synchronisation::ClusterBarrier { .. })) => {
-                Err(String::from("cluster barriers"))
-            }
+            (
+                _,
+                Some(Synchronisation::ClusterBarrier {
+                    participation,
+                    order,
+                    aligned,
+                }),
+            ) => self.single(match participation {
+                Participation::Arrive => Op::ClusterArrive {
+                    releases: *order != Order::Relaxed,
+                    aligned: *aligned,
+                },
+                _ => Op::ClusterWait {
+                    acquires: *order != Order::Relaxed,
+                },
+            }),
             (Opcode::Activemask | Opcode::Shfl | Opcode::Vote, _)
             | (_, Some(Synchronisation::WarpExchange)) => self.warp_operation(i, t),
             (_, Some(Synchronisation::WaitDependency)) => self.single(Op::DependencyWait),
@@ -88,6 +102,7 @@ impl<'m> Lowering<'m> {
             (Opcode::Mov, _) => self.mov(i, t),
             (Opcode::Cvta, _) => self.cvta(i, t),
             (Opcode::Isspacep, _) => self.is_space(i, t),
+            (Opcode::Mapa | Opcode::Getctarank, _) => self.map_shared(i, t),
             (Opcode::Alloca, _) => self.alloca(i, t),
             (Opcode::Setp, _) => self.setp(i, t),
             (Opcode::Set, _) => self.set(i, t),
@@ -294,6 +309,28 @@ impl<'m> Lowering<'m> {
         }
     }
 
+    /// `mov.pred p, %is_explicit_cluster`: a special register that is a predicate.
+    fn special_predicate(&mut self, to: &Operand, which: Special) -> Decoded<()> {
+        let p = self.predicate(to)?;
+        let d = self.temporary(RegisterClass::W(32));
+        self.emit(Op::Special {
+            which,
+            d,
+            wide: false,
+        });
+        let zero = self.constants.w(0);
+        let unequal = [Modifier::Ne, Modifier::Type(Type::U32)];
+        let f = alu::lookup(&Opcode::Setp, &unequal, 3).ok_or("not implemented")?;
+        self.emit(Op::Setp {
+            f,
+            p,
+            q: Slot::NONE,
+            s: [d, zero],
+            combine: None,
+        });
+        Ok(())
+    }
+
     /// `mov` of registers, immediates, addresses, special registers and vectors.
     fn mov(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let ty = t.modifiers.literal_type();
@@ -303,12 +340,14 @@ impl<'m> Lowering<'m> {
             && self.scopes.lookup(name).is_none()
             && let Some((which, wide)) = Special::named(name, component.as_deref())
         {
-            self.has_value(which)?;
             let has = if wide {
                 RegisterClass::D
             } else {
                 RegisterClass::W(32)
             };
+            if class == RegisterClass::P {
+                return self.special_predicate(to, which);
+            }
             let (d, after) = self.destination(to, has)?;
             self.emit(Op::Special { which, d, wide });
             after.into_iter().for_each(|op| self.emit(op));

@@ -103,6 +103,7 @@ impl Live {
             | Op::Special { .. }
             | Op::FrameAddress { .. }
             | Op::IsSpace { .. }
+            | Op::MapShared(_)
             | Op::Cvta { .. } => written,
             Op::Memory(index) => {
                 let m = &program.memory_ops[*index as usize];

@@ -186,6 +186,7 @@ impl Lowering<'_> {
         // `cp.async.mbarrier.arrive` is an arrival like any other, and releases what the copies have written.
         let access = Access::of(t).ok();
         let order = access.map_or((Order::Release, Scope::Cta), |a| a.ordered());
+        let order = of_cluster(order);
         let (mut to, mut first) = ([Slot::NONE; 8], [Slot::NONE; 8]);
         (to[0], first[0]) = (before, by);
         self.program.atomic_ops.push(AtomicOp {
@@ -251,7 +252,7 @@ impl Lowering<'_> {
             incomplete,
             waits: false,
         })));
-        let order = Access::of(t)?.ordered();
+        let order = of_cluster(Access::of(t)?.ordered());
         let guard = std::mem::replace(&mut self.guard, complete);
         self.access_object(object, false, now, order);
         self.guard = incomplete;
@@ -347,4 +348,11 @@ impl Lowering<'_> {
         self.emit(Op::Alu { f, d, s });
         Ok(())
     }
+}
+
+/// An mbarrier is for the threads of a cluster, whatever scope its operations have: arrivals from other blocks and the bytes that copies by other
+/// blocks bring count for waits of block scope, which is the default and what NVIDIA's own libraries use there ("mbarrier.arrive", "Asynchronous
+/// Operations: mbarrier-based completion mechanism"). Where a cluster is one block, nothing is different.
+fn of_cluster((order, scope): (Order, Scope)) -> (Order, Scope) {
+    (order, scope.max(Scope::Cluster))
 }

@@ -27,11 +27,10 @@ impl Access {
             .memory
             .as_ref()
             .ok_or("an instruction that accesses no memory")?;
-        let space = address_space(m.space).filter(|_| m.space != Space::SharedCluster);
         Ok(Access {
             order: order(m.order),
             scope: scope(m.scope.unwrap_or(semantics::Scope::Sys)),
-            space: space.ok_or("distributed shared memory and asynchronous operations")?,
+            space: address_space(m.space).ok_or("asynchronous operations")?,
             count: m.count,
             non_coherent: m.non_coherent,
         })
@@ -340,7 +339,47 @@ impl Lowering<'_> {
             },
             ScalarType::U64,
         )?;
-        self.emit(Op::IsSpace { p, a, wide, space });
+        let own = space == AddressSpace::Shared
+            && t.modifiers.spaces().next() != Some(Space::SharedCluster);
+        self.emit(Op::IsSpace {
+            p,
+            a,
+            wide,
+            space,
+            own,
+        });
+        Ok(())
+    }
+
+    /// `mapa{.shared::cluster}.type d, a, b` and `getctarank{.shared::cluster}.type d, a`: of addresses of the space that is named, or generic ones.
+    pub(super) fn map_shared(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let wide = t.has(Modifier::Type(Type::U64));
+        let class = match wide {
+            true => RegisterClass::D,
+            false => RegisterClass::W(32),
+        };
+        let a = match self.operand(i, 1)? {
+            // Names of variables and sums with offsets.
+            Operand::Name(name, None) if self.register(&i.operands[1]).is_none() => {
+                self.address_constant(name, 0, class)?
+            }
+            operand => self.source(operand, class, ScalarType::U64)?,
+        };
+        let maps = t.opcode == Opcode::Mapa;
+        let rank = match maps {
+            true => self.source(self.operand(i, 2)?, RegisterClass::W(32), ScalarType::U32)?,
+            false => Slot::NONE,
+        };
+        let to = if maps { class } else { RegisterClass::W(32) };
+        let (d, after) = self.destination(self.operand(i, 0)?, to)?;
+        self.emit(Op::MapShared(MapShared {
+            d,
+            a,
+            rank,
+            wide,
+            generic: t.modifiers.spaces().next().is_none(),
+        }));
+        after.into_iter().for_each(|op| self.emit(op));
         Ok(())
     }
 

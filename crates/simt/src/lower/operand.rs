@@ -133,14 +133,6 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether a special register has its value here: those of clusters have none where blocks come in clusters, since they run one by one.
-    pub(super) fn has_value(&self, which: Special) -> Decoded<()> {
-        match self.clustered && which.is_of_cluster() {
-            true => Err(String::from("special registers of clusters")),
-            false => Ok(()),
-        }
-    }
-
     /// A source operand as a row of the class asked for; literals are of type `ty`.
     pub(super) fn source(
         &mut self,
@@ -154,7 +146,6 @@ impl Lowering<'_> {
         if let Operand::Name(name, component) = operand
             && let Some((which, wide)) = Special::named(name, component.as_deref())
         {
-            self.has_value(which)?;
             let has = if wide {
                 RegisterClass::D
             } else {

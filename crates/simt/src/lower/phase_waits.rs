@@ -63,6 +63,7 @@ fn may_repeat(i: &Instr, test: Site) -> bool {
         | Op::Special { .. }
         | Op::IsSpace { .. }
         | Op::Cvta { .. }
+        | Op::MapShared(_)
         | Op::FrameAddress { .. }
         | Op::Video(_)
         | Op::Yield

@@ -59,6 +59,7 @@ pub(super) fn find(program: &mut Program) {
                 | Op::FrameAddress { .. }
                 | Op::IsSpace { .. }
                 | Op::Cvta { .. }
+                | Op::MapShared(_)
                 | Op::Nop => {}
                 _ => stores.clear(),
             }

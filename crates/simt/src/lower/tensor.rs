@@ -49,9 +49,6 @@ impl Lowering<'_> {
                 return Err(String::from("a tensor copy of this form (sm_100)"));
             }
         }
-        if t.has(Modifier::MulticastCluster) {
-            return Err(String::from("a copy to several blocks of a cluster"));
-        }
         let spaces: Vec<Space> = t.modifiers.spaces().collect();
         let loads = match spaces[..] {
             [Space::Shared | Space::SharedCluster, Space::Global]
@@ -75,9 +72,11 @@ impl Lowering<'_> {
         let shared = self.address(self.operand(i, shared)?, AddressSpace::Shared)?;
         let mut tensor = self.tensor(i, t, tensor)?;
         tensor.reduces = reduces;
-        if let (true, Some(offsets)) = (tensor.im2col && loads, i.operands.get(3)) {
+        let has_offsets = loads && t.has(Modifier::Im2col);
+        if let (true, Some(offsets)) = (has_offsets, i.operands.get(3)) {
             tensor.offsets = self.components(offsets, ScalarType::U16)?;
         }
+        let multicast = self.multicast(i, t, 3 + usize::from(!tensor.offsets.is_empty()))?;
         let completes = match t.has(Modifier::CompleteTxBytes) {
             true if loads => {
                 let object = self.address(self.operand(i, 2)?, AddressSpace::Shared)?;
@@ -114,6 +113,7 @@ impl Lowering<'_> {
             reduce: None,
             update: reduces.map_or(Update::Add, commutes),
             tensor: Some(Box::new(tensor)),
+            multicast,
         })
     }
 

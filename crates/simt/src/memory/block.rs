@@ -5,25 +5,59 @@ use crate::ids::LANES;
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
-/// A block's shared memory.
+/// A block's shared memory, or that of all blocks of its cluster.
+///
+/// While a block of a cluster runs, it has the memory of all of them, and its own part begins at `base`. An address of another block's part holds the
+/// block's rank in the cluster above [`FAR`], plus one (`mapa`).
 #[derive(Debug)]
 pub(crate) struct Shared {
     words: Vec<Cell<u32>>,
     valid: Vec<Cell<u8>>,
+    /// Bytes of one block.
     pub bytes: u64,
+    /// Its first word.
+    base: usize,
+    /// Words from one block's part to the next one's.
+    stride: usize,
 }
 
 /// What real shared memory holds at the start is undefined; a pattern shows misuse better than zeros.
 const UNWRITTEN: u32 = 0xcdcd_cdcd;
 
+/// From here on, an address of shared memory is one of a block of the cluster by its rank.
+pub const FAR: u64 = 1 << 24;
+/// The same in words.
+const FAR_WORD: usize = (FAR >> 2) as usize;
+
 impl Shared {
     pub fn new(bytes: u32) -> Shared {
-        let words = bytes.div_ceil(4) as usize;
+        Shared::of_cluster(bytes, 1)
+    }
+
+    /// That of a cluster of so many blocks.
+    pub fn of_cluster(bytes: u32, blocks: u32) -> Shared {
+        let stride = bytes.div_ceil(4) as usize;
+        let words = stride * blocks as usize;
         Shared {
             words: vec![Cell::new(UNWRITTEN); words],
             valid: vec![Cell::new(0); words],
             bytes: u64::from(bytes),
+            base: 0,
+            stride,
         }
+    }
+
+    /// That of a block while the others of its cluster have it: none.
+    pub fn elsewhere(bytes: u32) -> Shared {
+        Shared {
+            bytes: u64::from(bytes),
+            ..Shared::of_cluster(0, 1)
+        }
+    }
+
+    /// Makes the part of the block of this rank its own one.
+    pub fn belongs_to(&mut self, rank: u32) {
+        self.base = self.stride * rank as usize;
     }
 
     /// Forgets what was written, for another block.
@@ -32,16 +66,42 @@ impl Shared {
         self.valid.fill(Cell::new(0));
     }
 
+    /// Where a word of an address lies.
+    #[inline(always)]
+    fn at(&self, word: usize) -> usize {
+        match word < FAR_WORD {
+            true => self.base + word,
+            false => self.far(word),
+        }
+    }
+
+    #[cold]
+    fn far(&self, word: usize) -> usize {
+        (word / FAR_WORD - 1) * self.stride + word % FAR_WORD
+    }
+
+    /// Whether some bytes at an address are there: of its own part, or of another block's.
+    #[inline(always)]
+    pub fn holds(&self, at: u64, size: u64) -> bool {
+        let fits = |at: u64| at.checked_add(size).is_some_and(|end| end <= self.bytes);
+        fits(at) || at >= FAR && fits(at % FAR) && self.has_rank(at / FAR - 1)
+    }
+
+    fn has_rank(&self, rank: u64) -> bool {
+        rank < (self.words.len() / self.stride.max(1)) as u64
+    }
+
     /// All words, and of each the bytes that have been written.
     #[inline(always)]
     pub fn words(&self) -> (&[Cell<u32>], &[Cell<u8>]) {
-        let words = &self.words[..];
-        (words, &self.valid[..words.len()])
+        let words = &self.words[self.base..][..self.stride];
+        (words, &self.valid[self.base..][..words.len()])
     }
 
     /// Adjacent words.
     #[inline(always)]
     pub fn run<const N: usize>(&self, word: usize) -> [u32; N] {
+        let word = self.at(word);
         let words = &self.words[word..word + N];
         std::array::from_fn(|i| words[i].get())
     }
@@ -49,7 +109,7 @@ impl Shared {
     /// Whether all bytes of words have been written, the last one's too.
     #[inline(always)]
     pub fn is_written(&self, first: usize, last: usize) -> bool {
-        let bytes = self.valid[first..=last].iter();
+        let bytes = self.valid[self.at(first)..=self.at(last)].iter();
         bytes.fold(0xf, |all, byte| all & byte.get()) == 0xf
     }
 }
@@ -57,22 +117,24 @@ impl Shared {
 impl Words for Shared {
     #[inline(always)]
     fn get(&self, word: usize, _: usize) -> u32 {
-        self.words[word].get()
+        self.words[self.at(word)].get()
     }
     #[inline(always)]
     fn set(&self, word: usize, _: usize, value: u32) {
-        self.words[word].set(value);
+        self.words[self.at(word)].set(value);
     }
     #[inline(always)]
     fn valid(&self, word: usize, _: usize) -> u8 {
-        self.valid[word].get()
+        self.valid[self.at(word)].get()
     }
     #[inline(always)]
     fn mark(&self, word: usize, _: usize, bytes: u8) {
-        self.valid[word].set(self.valid[word].get() | bytes);
+        let valid = &self.valid[self.at(word)];
+        valid.set(valid.get() | bytes);
     }
     #[inline(always)]
     fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
+        let word = self.at(word);
         let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
         let mut all = 0xf;
         for i in 0..N {
@@ -85,6 +147,7 @@ impl Words for Shared {
     }
     #[inline(always)]
     fn store_run<const N: usize>(&self, word: usize, from: &[u32; N]) {
+        let word = self.at(word);
         let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
         for i in 0..N {
             words[i].set(from[i]);

@@ -154,6 +154,8 @@ pub enum BarrierFault {
     },
     /// An arrival without a count, or with a count of zero.
     NoCount,
+    /// Threads arrive at the barrier of their cluster a second time without having waited in between.
+    ArrivesAgain,
 }
 
 /// Where the threads are that a barrier misses.

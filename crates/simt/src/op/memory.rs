@@ -165,6 +165,8 @@ pub struct BulkOp {
     pub update: Update,
     /// Of a tensor copy, where the tensor is.
     pub tensor: Option<Box<TensorOp>>,
+    /// A row with the ranks of the blocks of the cluster that it goes to, a bit for each (`.multicast::cluster`); none for one destination.
+    pub multicast: Slot,
 }
 
 /// How a bulk operation combines what it brings with what is there, and the bytes of an element.

@@ -173,13 +173,20 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     self.set_d(*d, l, address);
                 }
             }
-            Op::IsSpace { p, a, wide, space } => {
+            Op::IsSpace {
+                p,
+                a,
+                wide,
+                space,
+                own,
+            } => {
                 for l in lanes_of(active) {
                     let address = match wide {
                         true => self.d(*a, l),
                         false => u64::from(self.w(*a, l)),
                     };
-                    self.set_p(*p, l, lies_in(address, *space));
+                    let far = *own && address >= SHARED_BASE + FAR;
+                    self.set_p(*p, l, lies_in(address, *space) && !far);
                 }
             }
             Op::FrameAddress { d, wide, offset } => {
@@ -253,7 +260,7 @@ pub(super) fn lies_in(address: u64, space: AddressSpace) -> bool {
     let window = |base: u64| (base..base + WINDOW).contains(&address);
     match space {
         AddressSpace::Global => address >= GLOBAL_BASE,
-        AddressSpace::Shared => window(SHARED_BASE),
+        AddressSpace::Shared => (SHARED_BASE..SHARED_BASE + SHARED_WINDOW).contains(&address),
         AddressSpace::Local => window(LOCAL_BASE),
         AddressSpace::Param => window(PARAM_BASE),
         // Constant variables have addresses of global memory.

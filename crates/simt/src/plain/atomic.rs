@@ -97,7 +97,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             let who = self.who();
             self.tell(op, who, space, (good, wrote), address, site);
             if let Some(arrival) = op.arrives {
-                self.tell_of_phases(who, good, arrival.by, completes, address);
+                (self.core).tell_of_phases(self.block, self.w, good, arrival.by, completes);
             }
             for (l, object, fault) in faults {
                 let here = self.party(1 << l, site);
@@ -110,7 +110,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             }
         }
         if op.arrives.is_some() && completes != 0 {
-            self.core.wake(self.block);
+            self.core.phases_complete(self.block, completes);
         }
     }
 
@@ -146,7 +146,11 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 warp: self.w,
                 lane: LaneId(l as u8),
             };
-            let place = place(block, space, at, op.element);
+            let (owner, at) = match space {
+                Space::Shared => (self.core.geometry).owner((block, self.block.cluster), at),
+                _ => (block, at),
+            };
+            let place = place(owner, space, at, op.element);
             history.atomic(who, place, old[0], kept.map(|new| new[0]), op);
         }
         Updated {
@@ -242,24 +246,5 @@ impl<O: Hooks> Turn<'_, '_, O> {
             initial: 0,
             stores: None,
         });
-    }
-
-    /// Tells who arrives at which mbarriers, and whose arrival completes a phase.
-    fn tell_of_phases(
-        &mut self,
-        who: WarpRef,
-        mask: Mask,
-        arrival: MbarrierArrival,
-        completes: Mask,
-        address: &Row64,
-    ) {
-        for l in lanes_of(mask) {
-            if arrival == MbarrierArrival::Copies {
-                (self.core.observer).copies_arrive_at(who, 1 << l, address[l]);
-            }
-            if completes >> l & 1 == 1 {
-                self.core.observer.phase_completes(who.block, address[l]);
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@ use crate::exec::is_awaited;
 use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::mbarrier::PHASE;
-use crate::memory::GLOBAL_BASE;
+use crate::memory::{FAR, GLOBAL_BASE};
 use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
@@ -81,7 +81,11 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     operations.in_group(Group::Bulk)
                 }
             };
-            self.begin(Operation::new(site, 1 << l, work, completes));
+            let operation = Operation::new(site, 1 << l, work, completes);
+            let to = (op.multicast != Slot::NONE).then(|| self.w(op.multicast, l));
+            for operation in (self.core).destinations(self.block, self.w, operation, to) {
+                self.begin(operation);
+            }
         }
         Ok(())
     }
@@ -140,7 +144,8 @@ impl<O: Hooks> Turn<'_, '_, O> {
         }
         let mut now = self.core.moment.is_now(self.block.id, w, number);
         if let Completion::Phase { objects, .. } = &operation.completes {
-            now |= lanes_of(operation.mask).any(|l| is_awaited(self.block, objects[l]));
+            now |= lanes_of(operation.mask)
+                .any(|l| objects[l] >= FAR || is_awaited(self.block, objects[l]));
         }
         let begun = (self.warp_mut().operations.get_or_insert_default()).begin(operation);
         if let Some(oldest) = begun {
@@ -310,8 +315,15 @@ impl<O: Hooks> Turn<'_, '_, O> {
         if let Some(history) = &mut self.core.history {
             for (to, bytes) in destinations(runs) {
                 history.tick();
-                let place = (space == Space::Shared).then_some(self.block.id);
-                history.wide_access(place, to, bytes);
+                let (owner, at) = match space {
+                    Space::Shared => self
+                        .core
+                        .geometry
+                        .owner((self.block.id, self.block.cluster), to),
+                    _ => (self.block.id, to),
+                };
+                let place = (space == Space::Shared).then_some(owner);
+                history.wide_access(place, at, bytes);
             }
         }
         self.core.moved();

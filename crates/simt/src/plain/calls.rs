@@ -210,6 +210,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             let who = self.who();
             self.core.observer.exits(who, mask, site);
         }
+        (self.core).cluster_exit(self.block, self.w, mask);
         for id in 0..self.block.barriers.len() {
             self.complete_barrier(id);
         }

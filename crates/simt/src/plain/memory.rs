@@ -295,7 +295,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     }
                     found.is_some()
                 }
-                Space::Shared => fits(self.block.shared.bytes),
+                Space::Shared => self.block.shared.holds(at, size.into()),
                 Space::Local => fits(self.warp().local.bytes()),
                 // A kernel's parameters are read-only ("Kernel Function Parameters").
                 Space::Param => !write && fits(self.core.geometry.params.bytes()),

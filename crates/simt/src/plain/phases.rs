@@ -77,9 +77,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
 
     /// Whether a phase is complete. An object that cannot be read is left to the load that follows.
     fn is_complete(&self, object: u64, asked: u64) -> bool {
-        let end = object.checked_add(8);
-        let fits =
-            object.is_multiple_of(8) && end.is_some_and(|end| end <= self.block.shared.bytes);
+        let fits = object.is_multiple_of(8) && self.block.shared.holds(object, 8);
         let written = |k: u64| self.is_written(Space::Shared, 0, object + k);
         if !fits || !(0..8).all(written) {
             return true;

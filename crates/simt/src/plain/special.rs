@@ -37,12 +37,22 @@ impl<O: Hooks> Turn<'_, '_, O> {
             let value = match which {
                 Tid(axis) => u64::from(geometry.block.coordinates(thread)[usize::from(axis)]),
                 Ntid(axis) => along(geometry.block, axis),
-                // A cluster is a block.
-                Ctaid(axis) | ClusterId(axis) => {
+                Ctaid(axis) => u64::from(self.block.coordinates[usize::from(axis)]),
+                Nctaid(axis) => along(geometry.grid, axis),
+                // "The grid's blocks in clusters", along each axis.
+                ClusterId(axis) => {
                     u64::from(self.block.coordinates[usize::from(axis)])
+                        / along(geometry.cluster, axis)
                 }
-                Nctaid(axis) | NClusterId(axis) => along(geometry.grid, axis),
-                ClusterNCtaId(_) | ClusterNCtaRank => 1,
+                ClusterCtaId(axis) => {
+                    u64::from(self.block.coordinates[usize::from(axis)])
+                        % along(geometry.cluster, axis)
+                }
+                NClusterId(axis) => along(geometry.grid, axis) / along(geometry.cluster, axis),
+                ClusterNCtaId(axis) => along(geometry.cluster, axis),
+                ClusterCtaRank => self.block.rank.into(),
+                ClusterNCtaRank => geometry.cluster.count(),
+                IsExplicitCluster => geometry.explicit_cluster.into(),
                 LaneId => lane,
                 LaneMaskEq => 1 << lane,
                 LaneMaskLt => (1 << lane) - 1,

@@ -144,7 +144,9 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 continue;
             };
             // Lanes that wait for an mbarrier are on their way: what keeps them is another mistake.
-            let waits = |s: &Split| matches!(s.state, State::Phase(_)) && s.mask & members != 0;
+            let waits = |s: &Split| {
+                matches!(s.state, State::Phase(_) | State::Cluster) && s.mask & members != 0
+            };
             if self.warp().splits.iter().any(waits) {
                 continue;
             }

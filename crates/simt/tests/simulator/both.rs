@@ -40,6 +40,7 @@ fn launched(wrongly: bool) -> (Result<Stats, Stop>, u32, u32) {
     let mut run = Run::of(COUNT);
     let out = run.buffer(&[0]);
     let how = Launch {
+        cluster: None,
         grid: Dim3::linear(3),
         block: Dim3::linear(50),
         dynamic_shared: 0,

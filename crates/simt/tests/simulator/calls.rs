@@ -118,6 +118,7 @@ fn functions_that_a_variable_names_are_for_kernels_that_call_pointers() {
         let at = device.alloc(8, "to").unwrap();
         let params = [at, which].map(u64::to_le_bytes).concat();
         let how = simt::Launch {
+            cluster: None,
             grid: simt::Dim3::ONE,
             block: simt::Dim3::ONE,
             dynamic_shared: 0,

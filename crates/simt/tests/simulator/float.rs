@@ -39,6 +39,7 @@ fn run(body: &str) -> Vec<u64> {
     let out = device.alloc(256, "out").unwrap();
     device.write(out, &[0xee; 256]).unwrap();
     let launch_ = Launch {
+        cluster: None,
         grid: Dim3::linear(1),
         block: Dim3::linear(32),
         dynamic_shared: 0,

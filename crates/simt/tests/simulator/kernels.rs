@@ -183,6 +183,7 @@ fn a_launch_that_has_to_run_again_finds_what_was_there() {
         let (input, one, two) = (run.buffer(&words), run.buffer(&words), run.buffer(&words));
         run.launch(64, 64, &[one, input], "lane-by-lane").unwrap();
         let how = Launch {
+            cluster: None,
             grid: Dim3::linear(64),
             block: Dim3::linear(64),
             dynamic_shared: 0,

@@ -81,6 +81,7 @@ impl Run {
                 .copy_from_slice(&value.to_le_bytes()[..info.bytes as usize]);
         }
         let how = Launch {
+            cluster: None,
             grid: Dim3::linear(grid),
             block: Dim3::linear(block),
             dynamic_shared,

@@ -53,6 +53,7 @@ impl Waiter {
         let at = device.alloc(4096, "buffer").unwrap();
         device.write(at, &[0; 4096]).unwrap();
         let how = Launch {
+            cluster: None,
             grid: Dim3::linear(blocks),
             block: Dim3::linear(64),
             dynamic_shared: 0,

@@ -24,6 +24,8 @@ pub struct HostLaunch {
     pub shared: Option<u32>,
     /// Whether it is a cooperative launch.
     pub cooperative: bool,
+    /// Blocks of a cluster (`cudaLaunchAttributeClusterDimension`).
+    pub cluster: Option<[u32; 3]>,
     /// What is passed, in order.
     pub arguments: Vec<HostArgument>,
 }
@@ -185,7 +187,17 @@ impl CudaText {
         let block = member("blockDim").or(listed(1)).unwrap_or_default();
         let shared = member("dynamicSmemBytes").or(listed(2)).unwrap_or("0");
         let cooperative = before.contains("cudaLaunchAttributeCooperative");
-        Some(self.launch(at, &[grid, block, shared], &parts[2..], cooperative))
+        // `attribute.val.clusterDim.x = 2;`
+        let axis = |axis: &str| {
+            let name = format!("clusterDim.{axis}");
+            let rest = &before[before.rfind(&name)? + name.len()..];
+            let value = rest.trim_start().strip_prefix('=')?;
+            let value = value[..value.find(';')?].trim();
+            self.positive(value, self.place(at), How::default())
+        };
+        let cluster = axis("x").map(|x| [x, axis("y").unwrap_or(1), axis("z").unwrap_or(1)]);
+        let launch = self.launch(at, &[grid, block, shared], &parts[2..], cooperative);
+        Some(Written { cluster, ..launch })
     }
 
     /// Whether an expression is the kernel `name`, or a variable that is set to it.
@@ -212,6 +224,7 @@ impl CudaText {
             geometry: owned(geometry),
             passed: owned(passed),
             cooperative,
+            cluster: None,
             via: None,
         }
     }
@@ -286,6 +299,7 @@ impl CudaText {
             block,
             shared,
             cooperative: launch.cooperative,
+            cluster: launch.cluster,
             arguments,
         };
         (launch, of_block)
@@ -452,6 +466,7 @@ pub(super) struct Written {
     geometry: Vec<String>,
     pub(super) passed: Vec<String>,
     cooperative: bool,
+    cluster: Option<[u32; 3]>,
     /// The call of the function around it that passes the kernel, where one does.
     pub(super) via: Option<usize>,
 }

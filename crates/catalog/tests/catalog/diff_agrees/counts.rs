@@ -102,6 +102,7 @@ pub fn run(unit: &Unit, name: &str) -> Counts {
     }
     params.extend(7u32.to_le_bytes());
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(1),
         block: Dim3::linear(THREADS),
         dynamic_shared: 0,

@@ -105,6 +105,7 @@ fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> (Outco
     let buffer = session.device().alloc(4096, "memory").expect("memory");
     session.device().write(buffer, &[0; 4096]).expect("inside");
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(threads.len() as u32),
         block: Dim3::ONE,
         dynamic_shared: 0,
@@ -204,6 +205,7 @@ pub fn run_ptx(ptx: &str, (grid, block): (u32, u32), seed: u64, at: u64) -> u32 
     let word = 7u32.to_le_bytes();
     session.device().write(buffer + at, &word).expect("inside");
     let launch = Launch {
+        cluster: None,
         grid: Dim3::linear(grid),
         block: Dim3::linear(block),
         dynamic_shared: 0,

@@ -50,6 +50,9 @@ impl Region {
                 | Op::CopiesArrive(_)
                 | Op::Bulk(_)
                 | Op::CommitBulk
+                | Op::ClusterArrive { .. }
+                | Op::ClusterWait { .. }
+                | Op::MapShared(_)
                 | Op::WaitBulk { .. }
                 | Op::AwaitPhase(_)
                 | Op::PhaseAwaited { .. }
@@ -114,6 +117,9 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
         | Op::CopiesArrive(_)
         | Op::Bulk(_)
         | Op::CommitBulk
+        | Op::ClusterArrive { .. }
+        | Op::ClusterWait { .. }
+        | Op::MapShared(_)
         | Op::WaitBulk { .. }
         | Op::AwaitPhase(_)
         | Op::PhaseAwaited { .. }

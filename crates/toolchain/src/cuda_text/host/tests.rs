@@ -295,6 +295,28 @@ void c(float *o, float *i) {
     assert_eq!(numbers, [Integer(1000), Integer(500), Integer(7)]);
 }
 
+#[test]
+fn attributes_tell_the_blocks_of_a_cluster() {
+    let text = "
+int main() {
+    int *d; cudaMalloc(&d, 1024); const int size = 4;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(8); config.blockDim = 64;
+    cudaLaunchAttribute attribute[1];
+    attribute[0].id = cudaLaunchAttributeClusterDimension;
+    attribute[0].val.clusterDim.x = size;
+    attribute[0].val.clusterDim.y = 1;
+    attribute[0].val.clusterDim.z = 1;
+    config.attrs = attribute; config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, k, d);
+    k<<<8, 64>>>(d);
+}
+";
+    let all = launches(text);
+    let clusters: Vec<_> = all.iter().map(|l| l.cluster).collect();
+    assert_eq!(clusters, [Some([4, 1, 1]), None]);
+}
+
 /// The launch with values for what is missing, and the names of what was missing.
 fn with(text: &str, values: &[i64]) -> (HostLaunch, Vec<String>) {
     use super::super::unknown::{Assumed, Takes};

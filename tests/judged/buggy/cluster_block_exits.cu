@@ -1,0 +1,17 @@
+// A block may end while its neighbour still reads its shared memory.
+//
+// flags: --grid 4 --block 64 --arg 0=i32[256]:uninitialized --arg 1=i32[256]:iota
+// expect: cluster-memory
+
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+
+__global__ void __cluster_dims__(2, 1, 1) exchange(int *out, const int *in)
+{
+    __shared__ int mine[64];
+    auto cluster = cg::this_cluster();
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    mine[t] = in[i];
+    cluster.sync();
+    out[i] = cluster.map_shared_rank(mine, cluster.block_rank() ^ 1)[t]; //~ cluster-memory read
+}
