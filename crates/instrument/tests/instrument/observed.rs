@@ -46,6 +46,7 @@ DONE:
             shared: 0,
             params: vec![Param::Buffer(0)],
             cooperative: false,
+            cluster: None,
             stream: 0,
         })],
         ..Job::default()
