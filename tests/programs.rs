@@ -123,6 +123,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("siblings.cu")]
 #[case("launches.cu")]
 #[case("ends.cu")]
+#[case("waits.cu")]
 #[case("textures.cu")]
 #[case("graphs.cu")]
 #[case("nested.cu")]

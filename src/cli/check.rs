@@ -44,7 +44,7 @@ Values of --arg:
   1024, -7, 0x40, 1.5          a number
   TYPE[ELEMENTS]:FILL          a buffer; TYPE: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64
                                FILL: random, random:LOW..=HIGH, iota, zeros, const:NUMBER, each:EXPRESSION, {1, 2},
-                               uninitialized, @FILE
+                               first:COUNT:FILL (the rest uninitialised), uninitialized, @FILE
   {1, 2.5, 7:i64}, 0x0100…     a struct, by fields or by bytes
   &NAME                        the buffer of another parameter, once more
   fn:NAME                      the address of a device function

@@ -6,6 +6,7 @@
 //! data=i32[1024]:random   a buffer: TYPE[ELEMENTS]:FILL
 //! rows=f32[8][64]:zeros   8 pointers to buffers of 64 elements each
 //! data=i32[9]:{1, 2, 3}   the first elements; the others are uninitialised
+//! data=i32[9]:first:4:zeros  4 elements; the others are uninitialised
 //! data=i32[9]:each:2 * i  an expression over the index
 //! op=fn:twice             the address of a device function
 //! out=&data               the buffer of the parameter `data`, once more
@@ -275,7 +276,7 @@ fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
 }
 
 fn fill(text: &str, element: ElementType) -> Result<Fill, Problem> {
-    const USE: &str = "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `each:EXPRESSION` (`i` is the index), `{1, 2, 3}`, `uninitialized` or `@FILE`";
+    const USE: &str = "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `each:EXPRESSION` (`i` is the index), `{1, 2, 3}`, `first:COUNT:FILL`, `uninitialized` or `@FILE`";
     let fill = Fill::parse(text).map_err(|error| match &error {
         FillError::Word(word) => problem(
             format!("`{text}` is not a buffer fill"),
@@ -447,6 +448,8 @@ mod tests {
     #[case("d=f32[4]:const:1.5f", "f32[4]:const:1.5")]
     #[case("d=i32[9]:each: 2 * i + 1", "i32[9]:each:2 * i + 1")]
     #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
+    #[case("d=i32[9]:first:4: zeros", "i32[9]:first:4:zeros")]
+    #[case("d=f32[9]:first:4:random", "f32[9]:first:4:random")]
     #[case("op=fn:twice", "fn:twice")]
     #[case(
         "m=tensor:f16[64,128]:box=64,64:swizzle=128B",

@@ -32,7 +32,6 @@ use ptx::source::SourceLine;
 use report::{Diagnostic, Sources};
 use session::Independence;
 use session::explorer::{Explorer, Schedules, explore};
-use simt::op::{Op, Special};
 use simt::{Launch, Limits, Live, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -186,7 +185,7 @@ impl Exploration<'_> {
         sources: &mut Sources,
     ) -> Result<Explored, Error> {
         let mut out = Explored {
-            cooperates: cooperates(program),
+            cooperates: report::kernel_view::meets_grid(program),
             ..Explored::default()
         };
         let mut state = Progressed::default();
@@ -312,21 +311,6 @@ impl Exploration<'_> {
             number: 0,
         }
     }
-}
-
-/// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
-/// `grid.sync()` does).
-pub(crate) fn cooperates(program: &Program) -> bool {
-    let reads = |op: &Op| {
-        matches!(
-            op,
-            Op::Special {
-                which: Special::EnvReg(1 | 2),
-                ..
-            }
-        )
-    };
-    program.code.iter().any(|i| reads(&i.op))
 }
 
 fn invalid(what: &str) -> Error {

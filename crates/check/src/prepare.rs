@@ -143,7 +143,7 @@ fn hypothesis(
     let as_launched = launch.grid.is_none() && launch.block.is_none();
     // What needs a cooperative launch is launched so, unless the program launches it otherwise.
     geometry.cooperative |=
-        request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
+        request.cooperative || host.is_none() && report::kernel_view::meets_grid(&programs[0]);
     affordable(&geometry, request.budgets.steps)?;
     let sizes = geometry::sizes(&geometry, module, entry);
     let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;

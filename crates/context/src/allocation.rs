@@ -5,7 +5,7 @@ use crate::arena::PAGE;
 use crate::call::Call;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::memory::{Block, Kind, Registered};
+use crate::memory::{Block, Kind, Registered, nameless};
 use detect::rules::Rule;
 
 /// Freed allocations that are remembered, so that their use is told as such.
@@ -19,7 +19,7 @@ impl Context {
     /// It does not fit.
     pub fn allocate(&mut self, bytes: u64, kind: Kind, call: Call) -> Result<u64> {
         let full = |_| Error::MEMORY_ALLOCATION;
-        let name = format!("allocation {}", self.memory.numbers + 1);
+        let name = nameless(self.memory.numbers + 1);
         let address = match kind {
             Kind::Pinned => self.memory.device.alloc_host_aligned(bytes, &name, PAGE),
             Kind::Reserved => self.memory.device.alloc_aligned(bytes, &name, 2 << 20),

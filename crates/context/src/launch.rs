@@ -22,6 +22,7 @@ use crate::operation::{dim, volume};
 use crate::pulse;
 use crate::timeline::Ticket;
 use crate::trace::{Again, Shown};
+pub(crate) use children::order_children;
 use cores::independent;
 use detect::Detectors;
 use detect::footprint::{Footprint, Ranges};
@@ -81,6 +82,9 @@ impl Context {
     /// Launches what was found valid.
     fn launch_now(&mut self, request: &Request, call: &impl Fn() -> Call) {
         self.launches.count += 1;
+        if request.programmatic && self.options.capability < 90 {
+            self.findings.unjudged(Unjudged::EarlyLaunch);
+        }
         let kernel = &request.kernel;
         let geometry = [request.grid, request.block].concat();
         let geometry: [u32; 6] = std::array::from_fn(|i| geometry[i]);

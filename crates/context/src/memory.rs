@@ -72,9 +72,25 @@ impl Block {
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => format!("`{name}`"),
-            None => format!("allocation {} ({} bytes)", self.number, self.bytes),
+            None => format!("{} ({} bytes)", nameless(self.number), self.bytes),
         }
     }
+}
+
+/// What an allocation is called until the lines of the host program are known, whose pointer gives it a name.
+pub(crate) fn nameless(number: usize) -> String {
+    format!("allocation {number}")
+}
+
+/// The numbers of the allocations that a text calls so, and where: the bytes of the text.
+pub fn nameless_in(text: &str) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + '_ {
+    const WORD: &str = "allocation ";
+    text.match_indices(WORD).filter_map(|(at, _)| {
+        let digits = text[at + WORD.len()..]
+            .split(|c: char| !c.is_ascii_digit())
+            .next()?;
+        Some((digits.parse().ok()?, at..at + WORD.len() + digits.len()))
+    })
 }
 
 /// Memory of the host that is registered (`cudaHostRegister`).

@@ -41,6 +41,13 @@ pub enum Record {
         /// The text.
         text: String,
     },
+    /// Who made an allocation that the next finding names by its number.
+    Allocation {
+        /// The number.
+        number: usize,
+        /// The call.
+        call: Call,
+    },
     /// A finding.
     Finding(Box<Finding>),
     /// A launch that is about to run, for whoever runs it again.

@@ -3,7 +3,8 @@
 use crate::call::{Call, LaunchName};
 use crate::context::Context;
 use crate::findings::Key;
-use crate::memory::Kind;
+use crate::launch::order_children;
+use crate::memory::{Kind, nameless, nameless_in};
 use crate::operation::{Request, Work, describe};
 use crate::record::Record;
 use crate::trace::Shown;
@@ -13,7 +14,7 @@ use detect::rules::Rule;
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
 use simt::Dim3;
 use simt::observer::Space;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
 
@@ -83,7 +84,7 @@ impl Context {
                     "the program's own run did not show it; another order of threads does (schedule `{schedule}`)"
                 ));
             }
-            self.findings.recorder.finding(
+            self.record(
                 id,
                 &diagnostic,
                 &HashMap::new(),
@@ -168,7 +169,7 @@ impl Context {
             region.name = match (&block.name, pointers.get(&address)) {
                 (Some(name), _) => name.clone(),
                 (None, Some((name, _))) => name.clone(),
-                (None, None) => format!("allocation {}", block.number),
+                (None, None) => nameless(block.number),
             };
             if let Some((_, element)) = pointers.get(&address) {
                 region.element = *element;
@@ -268,7 +269,7 @@ impl Context {
                                 .get(&address)
                                 .filter(|b| b.name.is_none())
                             {
-                                region.name = format!("allocation {}", block.number);
+                                region.name = nameless(block.number);
                             }
                         }
                         View::Host(view)
@@ -302,6 +303,7 @@ impl Context {
                 sources: &mut self.findings.sources,
             };
             let mut diagnostic = diagnose(&finding, &mut scene);
+            self.complete(&mut diagnostic, &finding);
             diagnostic.notes.push(match conflict.rule {
                 Rule::MissingDependencyWait => format!(
                     "{} may begin before {} has ended: it was launched with programmatic stream serialisation, and the other one has a trigger",
@@ -314,6 +316,15 @@ impl Context {
                     describe(now)
                 ),
             });
+            let kernel = |work: &Work| {
+                let name = work.kernel.as_ref().map(|(_, name)| name.kernel.as_str());
+                ptx::without_signature(name.unwrap_or(&work.call.function)).to_owned()
+            };
+            let names = [kernel(earlier), kernel(now)];
+            let streams = [now.stream.as_str(), earlier.stream.as_str()];
+            if let Some(help) = order_children(streams, [&names[0], &names[1]]) {
+                diagnostic.help = Some(help);
+            }
             // Labels come in the order of the ends, the later one first.
             let works = [now, earlier];
             diagnostic.trace = self.two_operations(
@@ -329,10 +340,42 @@ impl Context {
                 .into_iter()
                 .find_map(|w| Some((w.kernel.as_ref()?.1.clone(), w.call.clone())));
             let (launch, call) = launched.unzip();
-            self.findings
-                .recorder
-                .finding(id, &diagnostic, &calls, launch, call);
+            self.record(id, &diagnostic, &calls, launch, call);
         }
+    }
+
+    /// Sends a finding, and before it who made the allocations that it names.
+    fn record(
+        &mut self,
+        id: usize,
+        diagnostic: &Diagnostic,
+        calls: &HashMap<usize, Call>,
+        launch: Option<LaunchName>,
+        call: Option<Call>,
+    ) {
+        let labels = diagnostic.labels.iter().map(|l| &l.text);
+        let texts = labels
+            .chain(&diagnostic.notes)
+            .chain(&diagnostic.help)
+            .chain([&diagnostic.title]);
+        let named: BTreeSet<usize> = texts
+            .flat_map(|text| nameless_in(text))
+            .map(|(number, _)| number)
+            .collect();
+        for block in self
+            .memory
+            .blocks
+            .values()
+            .filter(|b| named.contains(&b.number))
+        {
+            self.findings.recorder.write(Record::Allocation {
+                number: block.number,
+                call: block.call.clone(),
+            });
+        }
+        self.findings
+            .recorder
+            .finding(id, diagnostic, calls, launch, call);
     }
 
     fn request_of(&self, work: &Work) -> Option<Request> {
@@ -402,9 +445,7 @@ impl Context {
             launched: None,
             about: report::About::default(),
         };
-        self.findings
-            .recorder
-            .finding(id, &diagnostic, &calls, launch, Some(call));
+        self.record(id, &diagnostic, &calls, launch, Some(call));
     }
 
     /// What was never freed, and errors that nobody asked for.

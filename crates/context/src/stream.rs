@@ -46,10 +46,15 @@ impl Context {
         handle
     }
 
-    /// A stream that branches off from another one, and has been used for that before where possible: what it did is known there.
-    pub(crate) fn branch_of(&mut self, parent: u64) -> u64 {
+    /// A stream that branches off from another one, and has been used for that before where possible: what it did is known there. `name`: how
+    /// the reader is told of it.
+    pub(crate) fn branch_of(&mut self, parent: u64, name: &'static str) -> u64 {
         let unused = self.streams.branches.get_mut(&parent).and_then(Vec::pop);
-        unused.unwrap_or_else(|| self.create_branch("a stream of the device"))
+        let branch = unused.unwrap_or_else(|| self.create_branch(name));
+        if let Some(stream) = self.streams.streams.get_mut(&branch) {
+            stream.own = Some(name);
+        }
+        branch
     }
 
     /// A branch is not used any more, and the stream that it came from has waited for it.

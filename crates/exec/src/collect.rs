@@ -1,8 +1,9 @@
 //! What came of a run: records of all its processes, made into one report.
 
 use crate::lines::{Line, Lines, NOWHERE};
+use crate::pointers::{Pointer, Pointers};
 use crate::run::Ended;
-use context::record::{self, Line as Record_, Record, Totals};
+use context::record::{self, Call, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
 use context::taped::Taped;
 use detect::rules::Level;
@@ -30,6 +31,8 @@ pub struct Collected {
     /// Findings whose launches left other results under another schedule, and what these were.
     different: HashMap<(u32, usize), String>,
     sources: HashMap<(u32, usize), Arc<SourceFile>>,
+    /// Who made the allocations that findings name by their number.
+    allocations: HashMap<(u32, usize), Call>,
     /// Functions that are not there and were called.
     pub missing: BTreeSet<String>,
     /// What keeps the result from being told.
@@ -140,6 +143,9 @@ impl Collected {
                 let file = Arc::new(SourceFile::new(path, text));
                 self.sources.insert((process, id), file);
             }
+            Record::Allocation { number, call } => {
+                self.allocations.entry((process, number)).or_insert(call);
+            }
             Record::Finding(finding) => self.findings.push((process, *finding)),
             Record::Launch(taped) => self.tape.push(*taped),
             Record::Differs { id, text } => {
@@ -214,12 +220,26 @@ impl Collected {
     fn with_lines(&self, mut lines: Lines) -> Vec<Diagnostic> {
         let mut all = Vec::new();
         for (process, finding) in &self.findings {
-            let one = self.diagnostic(*process, finding, &mut lines);
+            let mut one = self.diagnostic(*process, finding, &mut lines);
+            self.pointers(*process, &mut lines).rename(&mut one);
             merge(&mut all, [one]);
         }
         settle_causes(&mut all);
         all.sort_by_key(|d| std::cmp::Reverse(d.level));
         all
+    }
+
+    /// The host's names of the allocations of a process.
+    fn pointers(&self, process: u32, lines: &mut Lines) -> Pointers {
+        let own = self
+            .allocations
+            .iter()
+            .filter(|((of, _), _)| *of == process);
+        let named = own.filter_map(|((_, number), call)| {
+            let at = lines.line(call);
+            has_line(&at).then(|| (*number, Pointer::of(call, &at)))
+        });
+        Pointers(named.collect())
     }
 
     fn diagnostic(&self, process: u32, finding: &record::Finding, lines: &mut Lines) -> Diagnostic {

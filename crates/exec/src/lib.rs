@@ -17,6 +17,7 @@ pub mod gpu;
 pub mod inside;
 pub mod library;
 pub mod lines;
+mod pointers;
 pub mod program;
 pub mod run;
 mod stub_tools;

@@ -91,6 +91,7 @@ pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
 /// assert!(matches_entry("_Z4scanILm128EEvPf", "scan"));
 /// assert!(matches_entry("_Z4scanILm128EEvPf", "scan<128>"));
 /// assert!(matches_entry("_Z4scanILm128EEvPf", "scan<(unsigned long)128>(float*)"));
+/// assert!(matches_entry("_Z4scanILm128EEvPf", "scan<0x80ul>"));
 /// assert!(!matches_entry("_Z4scanILm128EEvPf", "scan<64>"));
 /// assert!(!matches_entry("_Z7prescanPii", "scan"));
 /// ```
@@ -99,9 +100,124 @@ pub fn matches_entry(mangled: &str, plain: &str) -> bool {
     if plain == without_blanks(mangled) {
         return true;
     }
-    spellings(mangled)
-        .iter()
-        .any(|name| is_path_suffix(name, &plain))
+    let spellings = spellings(mangled);
+    spellings.iter().any(|name| is_path_suffix(name, &plain))
+        || spellings.iter().any(|name| is_instance(name, &plain))
+}
+
+/// Whether an instance of a template, by its name without blanks, is the one that somebody names by its arguments as a source has them:
+/// characters and numbers in any notation, enumerators by their names, and without the last ones, which may have defaults.
+fn is_instance(instance: &str, plain: &str) -> bool {
+    let path = &instance[..parameters_at(instance)];
+    let wanted = &plain[..parameters_at(plain)];
+    let parameters = &plain[wanted.len()..];
+    if !parameters.is_empty() && parameters != &instance[path.len()..] {
+        return false;
+    }
+    let (Some((name, has)), Some((wanted, asks))) = (template(path), template(wanted)) else {
+        return false;
+    };
+    let is = |has: &&str, asks: &&str| {
+        let value = without_casts(&format!("<{has}>"));
+        let value = &value[1..value.len() - 1];
+        let cast = value.len() < has.len();
+        let enumerator = cast && asks.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let typed = enumerator && !matches!(*asks, "true" | "false");
+        has == asks
+            || value == *asks
+            || number(asks).is_some_and(|n| number(value) == Some(n))
+            || typed
+    };
+    is_path_suffix(name, wanted)
+        && asks.len() <= has.len()
+        && asks.iter().zip(&has).all(|(asks, has)| is(has, asks))
+}
+
+/// The name of a template's instance, and its arguments.
+fn template(path: &str) -> Option<(&str, Vec<&str>)> {
+    let inner = path.strip_suffix('>')?;
+    let name = without_template_arguments(path).len();
+    let inner = inner.get(name + 1..)?;
+    let (mut arguments, mut from, mut depth) = (Vec::new(), 0, 0);
+    for (at, c) in inner.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                arguments.push(&inner[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    arguments.push(&inner[from..]);
+    Some((&path[..name], arguments))
+}
+
+/// The value of a literal of C++: `0x80ul`, `'x'`, `-5`, `true`.
+fn number(literal: &str) -> Option<i128> {
+    match literal {
+        "true" => return Some(1),
+        "false" => return Some(0),
+        _ => {}
+    }
+    if let Some(inside) = literal.strip_prefix('\'') {
+        let mut characters = inside.strip_suffix('\'')?.chars();
+        return match (characters.next(), characters.next()) {
+            (Some(c), None) => Some(i128::from(u32::from(c))),
+            _ => None,
+        };
+    }
+    let (sign, digits) = match literal.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, literal),
+    };
+    let digits = digits
+        .trim_end_matches(['u', 'U', 'l', 'L', 'z', 'Z'])
+        .replace('\'', "");
+    let hexadecimal = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"));
+    let value = match hexadecimal {
+        Some(hexadecimal) => i128::from_str_radix(hexadecimal, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    Some(sign * value)
+}
+
+#[cfg(test)]
+mod instances {
+    use super::matches_entry;
+
+    #[test]
+    fn template_arguments_are_named_as_a_source_has_them() {
+        // void scan<float, 64, true, (Mode)1, Pol, (char)120, (long long)-5>(float*)
+        let scan = "_Z4scanIfLi64ELb1EL4Mode1E3PolLc120ELxn5EEvPT_";
+        for named in [
+            "scan",
+            "scan<float>",
+            "scan<float, 64, true, B, Pol, 'x', -5>",
+            "scan<float, 0x40, true, Mode::B, Pol, 120, -5ll>",
+            "scan<float, 64, 1, (Mode)1>",
+            "scan<float, 64, true>(float*)",
+        ] {
+            assert!(matches_entry(scan, named), "{named}");
+        }
+        for other in [
+            "scan<double>",
+            "scan<float, 32>",
+            "scan<float, 64, false>",
+            "scan<float, 64, true, 2>",
+            "scan<float, 64, true, B, Other>",
+            "scan<float, 64, true, B, Pol, 'y'>",
+            "scan<float, 64, true, B, Pol, 'x', -5, 1>",
+            "an<float>",
+            "scan<float>(int*)",
+        ] {
+            assert!(!matches_entry(scan, other), "{other}");
+        }
+        assert!(matches_entry("_ZN2ns2auILj7EEEvPi", "au<7u>"));
+    }
 }
 
 /// The ways in which people write an entry's name, without blanks: with and without parameters and template arguments. The return type

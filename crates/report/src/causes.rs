@@ -3,17 +3,17 @@
 //! Some are joined for good ([`settle_causes`]), others are shown together and stay what they are for comments and baselines that accept
 //! them ([`groups`]).
 //!
-//! Three kinds are joined: a read of memory that nothing has written yet, where the read also races with the write; two races on the
-//! same memory that one piece of advice mends, as the read and the write of one unguarded update; and the same race in
-//! two builds, of which one gives one of its instructions another line.
+//! Three kinds are joined: a [consequence](super::consequence) to its cause; two races on the
+//! same memory that one piece of advice mends, as the read and the write of one unguarded update; and the same mistake in
+//! two builds, of which one gives one of its instructions another line, or none.
 
-use super::{Diagnostic, Label};
+use super::{Diagnostic, Label, consequence};
 use detect::rules::{Level, Rule};
 use std::collections::BTreeSet;
 
 /// Joins findings of one cause. To be called when the findings of all runs and builds are [merged](super::merge).
 pub fn settle_causes(all: &mut Vec<Diagnostic>) {
-    explain_uninitialised(all);
+    consequence::join(all);
     join(all, same_advice);
     join_builds(all);
     join_shared_code(all);
@@ -25,12 +25,12 @@ fn place(label: &Label) -> Place {
     (label.source.path.clone(), label.line)
 }
 
-fn places(diagnostic: &Diagnostic) -> BTreeSet<Place> {
+pub(crate) fn places(diagnostic: &Diagnostic) -> BTreeSet<Place> {
     let guilty = diagnostic.labels.iter().filter(|l| l.is_guilty());
     guilty.map(place).collect()
 }
 
-fn is_race(rule: Rule) -> bool {
+pub(crate) fn is_race(rule: Rule) -> bool {
     use Rule::*;
     matches!(
         rule,
@@ -38,65 +38,8 @@ fn is_race(rule: Rule) -> bool {
     )
 }
 
-fn same_memory(a: &Diagnostic, b: &Diagnostic) -> bool {
+pub(crate) fn same_memory(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.about.memory.is_some() && a.about.memory == b.about.memory
-}
-
-/// A read that races with the write may come before it: then it reads what nobody has written.
-fn explain_uninitialised(all: &mut Vec<Diagnostic>) {
-    let (reads, mut rest): (Vec<Diagnostic>, Vec<Diagnostic>) = std::mem::take(all)
-        .into_iter()
-        .partition(|d| d.rule == Rule::UninitializedRead);
-    for read in reads {
-        let here = places(&read);
-        let explains = |race: &&mut Diagnostic| {
-            is_race(race.rule)
-                && race.level >= read.level
-                && same_memory(race, &read)
-                && (read.about.in_shared_code
-                    || here.is_subset(&places(race)) && reads_in(race, &read))
-        };
-        match rest.iter_mut().find(explains) {
-            Some(race) => {
-                let memory = read.about.memory.as_deref().unwrap_or_default();
-                if read.about.in_shared_code {
-                    let note = format!(
-                        "because of it `{memory}` is also read before anything is written there"
-                    );
-                    if !race.notes.contains(&note) {
-                        race.notes.push(note);
-                    }
-                    continue;
-                }
-                let lines: BTreeSet<u32> = here.iter().map(|(_, line)| *line).collect();
-                let lines: Vec<String> = lines.iter().map(|l| format!("line {l}")).collect();
-                race.notes.push(format!(
-                    "because of it {} also reads `{memory}` before anything is written there",
-                    lines.join(" or ")
-                ));
-            }
-            None => rest.push(read),
-        }
-    }
-    *all = rest;
-}
-
-/// Whether the instruction that reads what nobody has written is the one that reads in the race, in a build that shows both. A line may
-/// have another read, which comes before all that races.
-fn reads_in(race: &Diagnostic, read: &Diagnostic) -> bool {
-    let known = |d: &Diagnostic| !d.about.instructions.is_empty();
-    if !known(race) || !known(read) {
-        return true;
-    }
-    let mut builds = read.about.instructions.iter();
-    builds.any(|(ptx, reads)| {
-        let racing = race.about.instructions.get(ptx).into_iter().flatten();
-        let racing: BTreeSet<u32> = racing.flatten().map(|(_, line)| *line).collect();
-        reads
-            .iter()
-            .flatten()
-            .any(|(_, line)| racing.contains(line))
-    })
 }
 
 /// Whether one change of the source mends both.
@@ -124,7 +67,7 @@ fn join(all: &mut Vec<Diagnostic>, same: impl Fn(&Diagnostic, &Diagnostic) -> bo
     *all = kept;
 }
 
-fn also(diagnostic: &Diagnostic) -> String {
+pub(crate) fn also(diagnostic: &Diagnostic) -> String {
     let lines: BTreeSet<u32> = places(diagnostic)
         .into_iter()
         .map(|(_, line)| line)
@@ -156,14 +99,13 @@ fn absorb(one: &mut Diagnostic, other: Diagnostic) {
 /// Joins a race that only one build shows to the one race of another build on the same memory that shares a line with it. If there
 /// are several such, nothing says which.
 fn join_builds(all: &mut Vec<Diagnostic>) {
+    // What stops a launch in a library's code, and what is to be done about that, names no line.
+    let stops = |a: &Diagnostic, b: &Diagnostic| {
+        a.rule == Rule::Trap && a.help.is_some() && a.help == b.help
+    };
     let alike = |a: &Diagnostic, b: &Diagnostic| {
-        a.rule == b.rule
-            && is_race(a.rule)
-            && same_memory(a, b)
-            && !a.builds.is_empty()
-            && !b.builds.is_empty()
-            && a.builds.iter().all(|build| !b.builds.contains(build))
-            && !places(a).is_disjoint(&places(b))
+        let race = is_race(a.rule) && same_memory(a, b) && !places(a).is_disjoint(&places(b));
+        a.rule == b.rule && other_build(a, b) && (race || stops(a, b))
     };
     let mut at = 0;
     while at < all.len() {
@@ -185,23 +127,39 @@ fn join_builds(all: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Joins a race in a library's code, of which no source line can be told, to the one race on the same memory of which it can.
+/// Joins what is wrong in a library's code, of which no source line can be told, to the one finding of another build of which it can: a race on
+/// the same memory; of the operations of a warp, which have none, one in the same kernel.
 fn join_shared_code(all: &mut Vec<Diagnostic>) {
+    let warp = |rule: Rule| matches!(rule, Rule::WarpSyncMask | Rule::UndefinedShuffle);
     let (hidden, mut rest): (Vec<Diagnostic>, Vec<Diagnostic>) = std::mem::take(all)
         .into_iter()
-        .partition(|d| d.about.in_shared_code && is_race(d.rule));
+        .partition(|d| d.about.in_shared_code && (is_race(d.rule) || warp(d.rule)));
     for one in hidden {
-        let alike = |d: &Diagnostic| d.rule == one.rule && same_memory(d, &one);
+        let alike = |d: &Diagnostic| {
+            let same = match warp(one.rule) {
+                true => d.about.kernel == one.about.kernel && other_build(d, &one),
+                false => same_memory(d, &one),
+            };
+            d.rule == one.rule && same && !d.about.in_shared_code
+        };
         let mut candidates: Vec<usize> = (0..rest.len()).filter(|at| alike(&rest[*at])).collect();
         match (candidates.pop(), candidates.is_empty()) {
             (Some(at), true) => {
                 let notes = Vec::new();
                 absorb(&mut rest[at], Diagnostic { notes, ..one });
             }
+            // Which of them it is the code does not say, but it is one of them.
+            (Some(_), false) if warp(one.rule) => {}
             _ => rest.push(one),
         }
     }
     *all = rest;
+}
+
+/// Whether two findings come from different builds.
+fn other_build(a: &Diagnostic, b: &Diagnostic) -> bool {
+    let one_each = !a.builds.is_empty() && !b.builds.is_empty();
+    one_each && a.builds.iter().all(|build| !b.builds.contains(build))
 }
 
 /// What findings of one cause share: the same is wrong in the same function with the same memory, and the same advice mends it, at
@@ -349,9 +307,9 @@ mod tests {
         let mut other = read.clone();
         other.about.memory = Some("weights".into());
         assert_eq!(settled(vec![other, race.clone()]).len(), 2);
-        let mut warning = race;
-        warning.level = Level::Note;
-        assert_eq!(settled(vec![read, warning]).len(), 2);
+        let mut note = race;
+        note.level = Level::Note;
+        assert_eq!(settled(vec![read, note]).len(), 2);
     }
 
     #[test]

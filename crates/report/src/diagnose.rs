@@ -7,6 +7,7 @@ mod wording;
 
 pub use place::{line_of, of_toolkit};
 
+use super::consequence;
 use super::help::{self, Guilty};
 use super::language;
 use super::memory::MemoryNames;
@@ -17,6 +18,7 @@ use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
 use place::locate;
 pub(crate) use place::own_line;
+use simt::Program;
 use simt::ids::{Dim3, Site};
 use simt::observer::Space;
 use simt::program::SiteInfo;
@@ -33,6 +35,8 @@ pub struct KernelView<'a> {
     pub grid: Dim3,
     /// The block's dimensions, in threads.
     pub block: Dim3,
+    /// Its code.
+    pub program: &'a Program,
     /// The kernel's instructions, indexed by [`simt::ids::Site`].
     pub sites: &'a [SiteInfo],
     /// The names of its variables and buffers.
@@ -115,7 +119,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         about: About {
             in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
             function: function(&guilty, kernel),
-            ..subject(finding, names, kernel)
+            ..subject(finding, names, &guilty, kernel)
         },
     };
     language::translate(&mut diagnostic);
@@ -136,6 +140,7 @@ fn function(guilty: &[Guilty], kernel: Option<&KernelView<'_>>) -> Option<String
 fn subject(
     finding: &Finding,
     names: Option<&MemoryNames>,
+    guilty: &[Guilty],
     kernel: Option<&KernelView<'_>>,
 ) -> About {
     let region = finding.place.and_then(|place| names?.region(&place));
@@ -155,6 +160,7 @@ fn subject(
             .entry(kernel.ptx.path.clone())
             .or_default()
             .insert(all);
+        consequence::trace_back(&mut about, finding, guilty, kernel);
     }
     about
 }

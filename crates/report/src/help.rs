@@ -11,13 +11,15 @@ mod scope;
 mod text;
 mod update;
 
+use super::kernel_view::meets_grid;
 use super::language::Language;
 use super::memory::Region;
 use super::source::SourceFile;
 use super::{KernelView, View};
 use crate::edit::Edit;
 use barrier::{Unplaced, Wanted};
-use between::{between, in_loop};
+use between::between;
+pub(super) use between::in_loop;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
 pub(super) use race::differ_in_size;
@@ -72,6 +74,11 @@ pub(super) struct Guilty {
 impl Guilty {
     fn place(&self) -> String {
         format!("line {}", self.frames[0].line)
+    }
+
+    /// Whether the instruction is the toolkit's, inlined or not.
+    fn toolkit_code(&self) -> bool {
+        self.toolkit || self.library
     }
 
     fn statement(&self) -> &str {
@@ -220,10 +227,19 @@ pub(super) fn help(
             if_reached(&guilty[0])
         ),
         Rule::UnorderedCommunication => return communication(finding, guilty, view),
-        Rule::SameValueWrite => format!(
-            "let one thread write it at {}, or use an atomic operation such as `atomicOr` or `atomicExch`",
-            at(0)
-        ),
+        Rule::SameValueWrite => {
+            let bytes = finding.place.map_or(0, |place| place.bytes);
+            let one = guilty
+                .first()
+                .filter(|one| guilty.iter().all(|g| same_line(one, g)));
+            return Some(Advice {
+                text: format!(
+                    "let one thread write it at {}, or use an atomic operation such as `atomicOr` or `atomicExch`",
+                    at(0)
+                ),
+                edit: one.and_then(|one| edits::atomic_exchange(one, bytes, defines(view))),
+            });
+        }
         Rule::LockstepAssumption => {
             format!(
                 "put `__syncwarp()` {}{}",
@@ -264,10 +280,18 @@ pub(super) fn help(
             ),
         },
         Rule::AsyncCopyHazard => return async_copy::hazard(finding, guilty, view),
-        Rule::MissingProxyFence => format!(
-            "let each thread that writes call `cuda::ptx::fence_proxy_async(space_shared)` (`fence.proxy.async.shared::cta`) after {}, before the barrier",
-            at(1)
-        ),
+        Rule::MissingProxyFence => {
+            const FENCE: &str = "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");";
+            let shared = finding.place.is_some_and(|p| p.space == Space::Shared);
+            let writer = guilty.get(1).filter(|_| shared);
+            return Some(Advice {
+                text: format!(
+                    "let each thread that writes call `cuda::ptx::fence_proxy_async(space_shared)` (`fence.proxy.async.shared::cta`) after {}, before the barrier",
+                    at(1)
+                ),
+                edit: writer.and_then(|one| edits::behind(one, FENCE, defines(view))),
+            });
+        }
         Rule::ClusterMemory => match guilty.len() {
             0 | 1 => format!(
                 "let all threads of the cluster call `cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`) before {}",
@@ -344,6 +368,9 @@ pub(super) fn help(
             "find out which value breaks the condition at {}; if another finding is about it, mend that first",
             at(0)
         ),
+        Rule::Trap if view.is_some_and(|v| meets_grid(v.program)) && guilty[0].toolkit_code() => {
+            "launch it with `cudaLaunchCooperativeKernel` (`--cooperative`): `grid.sync()` stops any other launch".to_owned()
+        }
         Rule::Trap => format!(
             "see what leads to {}: the code or a library stops the launch there on purpose",
             at(0)
@@ -397,13 +424,14 @@ pub(super) fn help(
                 ))
                 .map(Advice::from);
             }
-            let before = |r: &Region| place.address < r.start;
-            match view
-                .and_then(|v| v.memory.meant(finding))
-                .is_some_and(before)
-            {
-                true => format!("guard {} with `if (index >= 0)`", at(0)),
-                false => format!(
+            let meant = view.and_then(|v| v.memory.meant(finding));
+            match meant.and_then(|r: &Region| r.before(&place)) {
+                Some((_, None)) => format!("guard {} with `if (index >= 0)`", at(0)),
+                Some((_, Some(_))) => format!(
+                    "guard {} before the subtraction that leads below 0: the index is unsigned, so `index >= 0` always holds",
+                    at(0)
+                ),
+                None => format!(
                     "guard {} with `if (index < n)`, or allocate more elements",
                     at(0)
                 ),

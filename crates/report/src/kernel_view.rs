@@ -4,6 +4,7 @@ use super::KernelView;
 use super::memory::{MemoryNames, Region};
 use super::source::{SourceFile, Sources};
 use ptx::demangle;
+use simt::op::{Op, Special};
 use simt::program::Program;
 use simt::{Device, Dim3};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ impl<'a> KernelView<'a> {
             name: demangle(&program.entry),
             grid,
             block,
+            program,
             sites: &program.sites,
             memory,
             ptx: ptx.clone(),
@@ -35,15 +37,30 @@ impl<'a> KernelView<'a> {
     }
 }
 
+/// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
+/// `grid.sync()` does).
+pub fn meets_grid(program: &Program) -> bool {
+    let reads = |op: &Op| {
+        matches!(
+            op,
+            Op::Special {
+                which: Special::EnvReg(1 | 2),
+                ..
+            }
+        )
+    };
+    program.code.iter().any(|i| reads(&i.op))
+}
+
 /// The names of everything that a program can address, without declarations.
 pub fn names(program: &Program, device: &Device) -> MemoryNames {
     let shared = program.shared.iter().map(|variable| {
         let bytes = variable.bytes.map(u64::from);
-        let (whole, piece) = whole(&variable.name);
+        let (whole, pieces) = whole(&variable.name);
         let name = variable_name(whole);
         Region {
             function: declaring(whole),
-            piece,
+            pieces,
             ..Region::new(&name, u64::from(variable.offset), bytes)
         }
     });
@@ -60,15 +77,17 @@ pub fn names(program: &Program, device: &Device) -> MemoryNames {
     }
 }
 
-/// The variable that one of its fields was split from, and which field that is: `_ZZ1kvE1s_$_2` is the third of `s` (LLVM, "GlobalOpt").
-fn whole(mangled: &str) -> (&str, Option<usize>) {
-    match mangled.rsplit_once("_$_") {
-        Some((whole, number)) => match number.parse() {
-            Ok(number) => (whole, Some(number)),
-            Err(_) => (mangled, None),
-        },
-        None => (mangled, None),
+/// The variable that a field or an element was split from, and which one that is, of it and of that again: `_ZZ1kvE1s_$_2` is the third of
+/// `s` (LLVM, "GlobalOpt").
+fn whole(mangled: &str) -> (&str, Vec<usize>) {
+    let (mut rest, mut pieces) = (mangled, Vec::new());
+    while let Some((whole, number)) = rest.rsplit_once("_$_")
+        && let Ok(number) = number.parse()
+    {
+        rest = whole;
+        pieces.insert(0, number);
     }
+    (rest, pieces)
 }
 
 /// The names of all allocations.
@@ -125,9 +144,10 @@ mod tests {
     fn variables_have_their_own_names() {
         assert_eq!(
             whole("_ZZ1kPK4taskPdE1s_$_2"),
-            ("_ZZ1kPK4taskPdE1s", Some(2))
+            ("_ZZ1kPK4taskPdE1s", vec![2])
         );
-        assert_eq!(whole("_ZZ1kvE1s"), ("_ZZ1kvE1s", None));
+        assert_eq!(whole("_ZZ1kvE1s_$_1_$_0"), ("_ZZ1kvE1s", vec![1, 0]));
+        assert_eq!(whole("_ZZ1kvE1s"), ("_ZZ1kvE1s", vec![]));
         assert_eq!(variable_name("_ZZ7reversePiPKfi1PE4smem"), "smem");
         assert_eq!(variable_name("_ZN2ns5tableE"), "table");
         assert_eq!(variable_name("dyn"), "dyn");

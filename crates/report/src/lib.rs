@@ -6,6 +6,7 @@
 pub mod accept;
 pub mod causes;
 pub mod concise;
+mod consequence;
 mod diagnose;
 pub mod edit;
 pub mod exit;
@@ -154,6 +155,12 @@ pub struct About {
     pub instructions: BTreeMap<String, BTreeSet<Vec<(Cow<'static, str>, u32)>>>,
     /// Whether a guilty place is in a function of the toolkit that several lines call, so that no source line can be told.
     pub in_shared_code: bool,
+    /// By PTX text, the lines of loads that the address of a wrong access was computed from.
+    #[serde(default)]
+    pub address_from: BTreeMap<String, BTreeSet<u32>>,
+    /// Of a race between a read and a write: whether the write may come first in the code, by a loop perhaps.
+    #[serde(default)]
+    pub write_may_come_first: bool,
 }
 
 impl About {
@@ -178,6 +185,10 @@ impl About {
         for (ptx, all) in other.instructions {
             self.instructions.entry(ptx).or_default().extend(all);
         }
+        for (ptx, all) in other.address_from {
+            self.address_from.entry(ptx).or_default().extend(all);
+        }
+        self.write_may_come_first |= other.write_may_come_first;
     }
 }
 

@@ -26,8 +26,11 @@ pub struct Region {
     pub function: Option<String>,
     /// The fields of an element that is a structure or vector.
     pub fields: Vec<Field>,
-    /// Which field of a structure it is, counted from 0, where the compiler has given each of them a variable of its own.
-    pub piece: Option<usize>,
+    /// Which field of a structure or element of an array it is, and of that again, counted from 0, where the compiler has given each of them
+    /// a variable of its own.
+    pub pieces: Vec<usize>,
+    /// The name of the variable that it is a piece of.
+    pub whole: Option<String>,
 }
 
 impl Region {
@@ -48,7 +51,8 @@ impl Region {
             host: false,
             function: None,
             fields: Vec::new(),
-            piece: None,
+            pieces: Vec::new(),
+            whole: None,
         }
     }
 
@@ -61,12 +65,28 @@ impl Region {
             return self;
         };
         let fields = text.fields(&declared.ty).unwrap_or_default();
-        if let Some(piece) = self.piece {
-            if let Some(field) = fields.get(piece) {
-                self.name = format!("{}.{}", declared.name, field.name);
-                self.element = u32::try_from(field.bytes / field.count.max(1)).ok();
+        let dims: String = declared.dims.iter().map(|d| format!("[{d}]")).collect();
+        if !self.pieces.is_empty() {
+            self.whole = Some(declared.name.clone());
+            self.name = declared.name.clone();
+            self.element = scalar_bytes(&declared.ty);
+            let (mut inside, mut arrays) = (fields.clone(), declared.dims.len());
+            for piece in &self.pieces {
+                match inside.get(*piece) {
+                    _ if arrays > 0 => {
+                        self.name += &format!("[{piece}]");
+                        arrays -= 1;
+                    }
+                    Some(field) => {
+                        self.name += &format!(".{}", field.name);
+                        self.element = u32::try_from(field.bytes / field.count.max(1)).ok();
+                        arrays = usize::from(field.count > 1);
+                        inside = Vec::new();
+                    }
+                    None => break,
+                }
             }
-            self.declaration = Some(format!("{} {}", declared.ty, declared.name));
+            self.declaration = Some(format!("{} {}{dims}", declared.ty, declared.name));
             return self;
         }
         self.element = scalar_bytes(&declared.ty).or_else(|| {
@@ -81,7 +101,7 @@ impl Region {
         if scalar_bytes(&declared.ty).is_none() && !self.element.is_some_and(fits) {
             (self.element, self.fields) = (None, Vec::new());
         }
-        let dims: Option<Vec<u64>> = declared
+        let sizes: Option<Vec<u64>> = declared
             .dims
             .iter()
             .map(|d| {
@@ -90,14 +110,36 @@ impl Region {
                 u64::try_from(own.or_else(|| text.evaluate(d))?).ok()
             })
             .collect();
-        if let (Some(dims), Some(element), Some(bytes)) = (dims, self.element, self.bytes)
-            && dims.iter().product::<u64>() * u64::from(element) == bytes
+        if let (Some(sizes), Some(element), Some(bytes)) = (sizes, self.element, self.bytes)
+            && sizes.iter().product::<u64>() * u64::from(element) == bytes
         {
-            self.dims = dims;
+            self.dims = sizes;
         }
-        let dims: String = declared.dims.iter().map(|d| format!("[{d}]")).collect();
         self.declaration = Some(format!("{} {}{dims}", declared.ty, self.name));
         self
+    }
+
+    /// How far before it an access begins, which is no address of the region's: in bytes, and by which index where that is unsigned. An index of 32
+    /// bits that is less than 0 leads 2^32 elements further where it counts as an unsigned number, as `threadIdx.x - 1` does, and addresses of
+    /// shared memory have 32 bits themselves.
+    pub fn before(&self, place: &Place) -> Option<(u64, Option<u64>)> {
+        const HALF: u64 = 1 << 31;
+        let all = 2 * HALF;
+        let element = u64::from(self.element.unwrap_or(place.bytes).max(1));
+        match (self.start.checked_sub(place.address), place.space) {
+            (Some(before @ 1..), _) => Some((before, None)),
+            (Some(_), _) => None,
+            (None, Space::Global) => {
+                let index = (place.address - self.start) / element;
+                (HALF..all)
+                    .contains(&index)
+                    .then(|| ((all - index) * element, Some(index)))
+            }
+            (None, _) => {
+                let offset = place.address - self.start;
+                (HALF..all).contains(&offset).then(|| (all - offset, None))
+            }
+        }
     }
 
     fn contains(&self, address: u64) -> bool {
@@ -293,19 +335,22 @@ mod tests {
     fn fields_are_named() {
         let text = CudaText::new(
             "struct task { int a, b; double z; short v[4]; };\n\
-             __shared__ task all[4]; __shared__ task one; __shared__ float4 sum[2]; __shared__ task s;",
+             __shared__ task all[4]; __shared__ task one; __shared__ float4 sum[2]; __shared__ task s; __shared__ float red[32];
+             __shared__ task pair[2];",
             &[],
         );
-        let piece = Region {
-            piece: Some(2),
-            ..Region::new("s", 300, Some(8))
+        let piece = |name: &str, pieces: &[usize], at: u64| Region {
+            pieces: pieces.to_vec(),
+            ..Region::new(name, at, Some(8))
         };
         let names = MemoryNames {
             shared: vec![
                 Region::new("all", 0, Some(96)).declared(&text),
                 Region::new("one", 96, Some(24)).declared(&text),
                 Region::new("sum", 128, Some(32)).declared(&text),
-                piece.declared(&text),
+                piece("s", &[2], 300).declared(&text),
+                piece("red", &[5], 308).declared(&text),
+                piece("pair", &[1, 0], 316).declared(&text),
             ],
             ..MemoryNames::default()
         };
@@ -318,6 +363,38 @@ mod tests {
         assert_eq!(names.describe(&place(300, 8)), "`s.z`");
         let declared = names.region(&place(300, 8)).unwrap();
         assert_eq!(declared.declaration.as_deref(), Some("task s"));
+        assert_eq!(names.describe(&place(316, 4)), "`pair[1].a[0]`");
+        let element = names.region(&place(308, 8)).unwrap();
+        assert_eq!(
+            (&*element.name, element.declaration.as_deref()),
+            ("red[5]", Some("float red[32]"))
+        );
+    }
+
+    #[test]
+    fn indices_may_be_negative() {
+        let region = Region {
+            element: Some(4),
+            ..Region::new("a", 64, Some(128))
+        };
+        let at = |space, address| Place {
+            space,
+            address,
+            bytes: 4,
+            mapped: true,
+        };
+        assert_eq!(region.before(&at(Space::Global, 60)), Some((4, None)));
+        assert_eq!(region.before(&at(Space::Global, 64)), None);
+        assert_eq!(region.before(&at(Space::Global, 64 + (1 << 20))), None);
+        let wrapped = 64 + 4 * 4_294_967_280;
+        assert_eq!(
+            region.before(&at(Space::Global, wrapped)),
+            Some((64, Some(4_294_967_280)))
+        );
+        assert_eq!(
+            region.before(&at(Space::Shared, 0xffff_fffc)),
+            Some((68, None))
+        );
     }
 
     #[test]

@@ -121,6 +121,7 @@ pub fn race() -> Diagnostic {
                     .into(),
             )]
             .into(),
+            write_may_come_first: true,
             ..About::default()
         },
         ..diagnostic(

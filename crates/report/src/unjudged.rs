@@ -15,6 +15,8 @@ pub enum Unjudged {
     ChildrenAtOnce,
     /// What a kernel does behind its launch of another one.
     ChildBesideParent,
+    /// A launch that may begin before the one in front of it has ended, on a GPU that can't.
+    EarlyLaunch,
     /// Operations that were forgotten before the host had waited for them.
     TooManyOperations,
     /// `fence.sc` of cluster scope.
@@ -41,6 +43,7 @@ impl Unjudged {
     pub const ALL: [Unjudged; 4] = [
         Unjudged::ChildrenAtOnce,
         Unjudged::ChildBesideParent,
+        Unjudged::EarlyLaunch,
         Unjudged::TooManyOperations,
         Unjudged::ClusterScope,
     ];
@@ -60,6 +63,13 @@ impl Unjudged {
                 done: "run when the kernel that launched them has ended",
                 hidden: "a race between the launched kernel and what the other one does meanwhile",
                 note: "kernels launched by a kernel ran when it had ended: races between the two are not judged",
+                inconclusive: false,
+            },
+            Unjudged::EarlyLaunch => Row {
+                construct: "programmatic dependent launches (`cudaLaunchAttributeProgrammaticStreamSerialization`) on a GPU before sm_90",
+                done: "wait for the launch in front of them, as on such a GPU; with `--device sm_90` they do not",
+                hidden: "a race with the launch in front of it, on newer GPUs",
+                note: "a launch may begin before the one in front of it has ended, but only from sm_90 on: `--device sm_90` judges that",
                 inconclusive: false,
             },
             Unjudged::TooManyOperations => Row {

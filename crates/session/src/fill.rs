@@ -34,6 +34,8 @@ pub enum Fill {
     Copy(String),
     /// `{1, 2, 3}`: the first elements; the others are not written.
     First(Vec<Number>),
+    /// `first:32:zeros`: so many elements of another fill; the others are not written.
+    Part(u64, Box<Fill>),
     /// `@FILE`: a file's bytes.
     File(PathBuf),
     /// All elements, over again where there are more: `[1, 2, 3]` in YAML.
@@ -46,7 +48,7 @@ pub enum Fill {
 const CHUNK: u64 = 1 << 16;
 
 /// The words, for messages.
-const WORDS: [&str; 7] = [
+const WORDS: [&str; 8] = [
     "uninitialized",
     "zeros",
     "iota",
@@ -54,6 +56,7 @@ const WORDS: [&str; 7] = [
     "random",
     "each",
     "copy",
+    "first",
 ];
 
 /// A fill that can't be read.
@@ -168,6 +171,23 @@ impl Fill {
             ("const", Some(rest)) => Ok(Fill::Constant(number(rest)?)),
             ("const", None) => Err(FillError::NoNumber),
             ("each", Some(rest)) => Ok(Fill::Each(Expression::parse(rest)?)),
+            ("first", Some(rest)) => {
+                let (count, of) = rest
+                    .split_once(':')
+                    .ok_or_else(|| FillError::Form(text.to_owned()))?;
+                let count = count
+                    .trim()
+                    .parse()
+                    .map_err(|_| FillError::Number(count.to_owned()))?;
+                match Fill::parse(of)? {
+                    of @ (Fill::Zeros
+                    | Fill::Iota
+                    | Fill::Constant(_)
+                    | Fill::Random(_)
+                    | Fill::Each(_)) => Ok(Fill::Part(count, Box::new(of))),
+                    _ => Err(FillError::Form(text.to_owned())),
+                }
+            }
             ("copy", Some(rest)) if !rest.is_empty() => Ok(Fill::Copy(rest.to_owned())),
             _ if WORDS.contains(&word) => Err(FillError::Form(text.to_owned())),
             _ => Err(FillError::Word(word.to_owned())),
@@ -182,6 +202,7 @@ impl Fill {
     /// A number that a fill names and that the type can't hold.
     pub fn misfit(&self, element: ElementType) -> Option<Number> {
         let numbers = match self {
+            Fill::Part(_, of) => return of.misfit(element),
             Fill::Constant(number) => std::slice::from_ref(number),
             Fill::First(numbers) | Fill::Literal(numbers) => numbers,
             Fill::Random(Some((low, high))) => {
@@ -231,7 +252,7 @@ impl Fill {
             Fill::Uninitialized | Fill::Copy(_) | Fill::File(_) => return Ok(None),
             Fill::Zeros => return Ok(Some(vec![0; size])),
             Fill::Bytes(bytes) => return Ok(Some(bytes[..size.min(bytes.len())].to_vec())),
-            Fill::First(_) => Vec::new(),
+            Fill::First(_) | Fill::Part(..) => Vec::new(),
             _ => Vec::with_capacity(size),
         };
         for first in (0..length).step_by(CHUNK as usize) {
@@ -261,6 +282,10 @@ impl Fill {
         };
         Ok(match self {
             Fill::Uninitialized | Fill::Copy(_) | Fill::File(_) => Elements::zeros(0),
+            Fill::Part(first, of) => {
+                let wanted = wanted.start..wanted.end.min(*first).max(wanted.start);
+                return of.part(element, length, wanted, source);
+            }
             Fill::Zeros => Elements::zeros(count),
             Fill::Iota => Elements::Integers(wanted.map(|i| i as i64).collect()),
             Fill::Constant(value) => Elements::constant(count, held(*value)),
@@ -330,6 +355,7 @@ impl fmt::Display for Fill {
             Fill::Random(Some((low, high))) => write!(f, "random:{low}..={high}"),
             Fill::Each(expression) => write!(f, "each:{expression}"),
             Fill::Copy(buffer) => write!(f, "copy:{buffer}"),
+            Fill::Part(count, of) => write!(f, "first:{count}:{of}"),
             Fill::File(path) => write!(f, "@{}", path.display()),
             Fill::Bytes(_) => f.write_str("data"),
             Fill::First(values) => {
@@ -367,7 +393,7 @@ impl<'de> Deserialize<'de> for Fill {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Fill, E> {
                 const USE: &str = "`uninitialized`, `zeros`, `iota`, `const:VALUE`, `random`, `random:LOW..=HIGH`, `each:EXPRESSION`, `copy:BUFFER`, or a list of numbers";
                 match Fill::parse(text) {
-                    Ok(Fill::File(_) | Fill::First(_)) => Err(E::custom(format!(
+                    Ok(Fill::File(_) | Fill::First(_) | Fill::Part(..)) => Err(E::custom(format!(
                         "`{text}` is not a buffer fill: use {USE}"
                     ))),
                     Ok(fill) => Ok(fill),

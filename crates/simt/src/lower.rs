@@ -10,6 +10,7 @@
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
 
+mod address_loads;
 mod async_copy;
 pub mod barrier_postdominators;
 mod bulk;
@@ -28,6 +29,7 @@ pub mod memory;
 pub mod operand;
 pub mod phase_waits;
 pub mod pointers;
+mod reach;
 mod reaching_values;
 mod read_back;
 pub mod scope;
@@ -38,6 +40,9 @@ pub(crate) mod tensor;
 pub mod texture;
 pub mod updates;
 mod video;
+
+pub use address_loads::address_loads;
+pub use reach::may_come_before;
 
 use super::children::KernelName;
 use super::ids::Site;

@@ -102,7 +102,11 @@ fn is_known(argument: &HostArgument, parameter: &Parameter) -> bool {
         (HostArgument::Unknown, _) => false,
         (HostArgument::Buffer(buffer), Kind::Pointer(element)) => {
             let float = element.is_some_and(ElementType::is_float);
-            float || buffer.content != Content::Unknown
+            let content = match &buffer.content {
+                Content::Part(_, of) => of,
+                content => content,
+            };
+            float || *content != Content::Unknown
         }
         (HostArgument::Buffer(_), _) => false,
         _ => true,
@@ -143,8 +147,27 @@ fn buffer(host: &HostBuffer, element: Option<ElementType>, guess: &Value) -> Buf
         Value::Buffer(spec) => spec.fill.clone(),
         _ => Fill::Random(None),
     };
+    BufferSpec {
+        element,
+        length: Some(length),
+        fill: fill(&host.content, element, length, guessed),
+    }
+}
+
+/// What a buffer holds, as far as its elements can say it; else what is guessed.
+fn fill(content: &Content, element: ElementType, length: u64, guessed: Fill) -> Fill {
     let integer = |value: i64| Fill::integer(value);
-    let fill = match &host.content {
+    match content {
+        Content::Part(bytes, of) => {
+            let first = bytes / element.bytes() as u64;
+            let whole = bytes.is_multiple_of(element.bytes() as u64);
+            match (fill(of, element, first, guessed.clone()), whole) {
+                // Fewer numbers than elements leave the rest unwritten by themselves.
+                (list @ Fill::First(_), true) => list,
+                (Fill::Uninitialized | Fill::Part(..), _) | (_, false) => guessed,
+                (of, true) => Fill::Part(first, Box::new(of)),
+            }
+        }
         Content::Unknown => guessed,
         Content::Untouched => Fill::Uninitialized,
         Content::Bytes(0) | Content::Integer(0) => Fill::Zeros,
@@ -171,10 +194,5 @@ fn buffer(host: &HostBuffer, element: Option<ElementType>, guess: &Value) -> Buf
             }
         }
         Content::List(_) => guessed,
-    };
-    BufferSpec {
-        element,
-        length: Some(length),
-        fill,
     }
 }

@@ -7,6 +7,25 @@ use report::unjudged::Unjudged;
 use simt::children::{Child, ChildOrder};
 use std::collections::HashMap;
 
+/// What the reader is told of streams of the device.
+const OF_DEVICE: &str = "a stream of the device";
+const FIRE_AND_FORGET: &str = "a fire-and-forget stream of the device";
+
+/// What orders launches by kernels, where one of them is in such a stream (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism", "Streams";
+/// a fire-and-forget stream takes part in no event).
+pub(crate) fn order_children(streams: [&str; 2], [first, second]: [&str; 2]) -> Option<String> {
+    let any = |name: &str| streams.contains(&name);
+    match (any(FIRE_AND_FORGET), any(OF_DEVICE)) {
+        (true, _) => Some(format!(
+            "launch `{first}` and then `{second}` into one stream of the block, such as its default stream, or `{second}` into `cudaStreamTailLaunch`, which waits for all that its grid has launched; nothing can wait for a launch into `cudaStreamFireAndForget`"
+        )),
+        (false, true) => Some(format!(
+            "launch `{first}` and then `{second}` into one stream; or record an event behind `{first}` (`cudaEventRecord`), and let the other stream wait for it (`cudaStreamWaitEvent`)"
+        )),
+        (false, false) => None,
+    }
+}
+
 /// How many streams of the device are told apart for one kernel that launches others.
 const BRANCHES: usize = 64;
 
@@ -142,7 +161,11 @@ impl Branches {
             context.record_event(event, self.parent);
             event
         });
-        let stream = context.branch_of(self.parent);
+        let name = match order {
+            ChildOrder::FireAndForget => FIRE_AND_FORGET,
+            _ => OF_DEVICE,
+        };
+        let stream = context.branch_of(self.parent, name);
         context.wait_event(stream, start);
         self.used.push(stream);
         if order != ChildOrder::FireAndForget {

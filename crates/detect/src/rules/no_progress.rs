@@ -27,8 +27,9 @@
 //! ## What is reported
 //!
 //! Where the running threads are, and which threads wait for them. "Never ends" is said where all threads came back to
-//! where they were, with the same values in registers and memory, and none of them had looked at the clock: then all that
-//! they did comes again and again. Otherwise the budget was spent.
+//! where they were, with the same values in registers and memory: then all that they did comes again and again. If they look
+//! at the clock, it is stopped meanwhile, and put forward three times by 18 seconds, so that whoever gives up after a
+//! while does. Otherwise the budget was spent.
 //!
 //! If the blocks of a large launch kept ending, there is no finding. The run is inconclusive and states how many blocks
 //! had ended.

@@ -412,7 +412,8 @@ const NULL_PAGE: u64 = 64 << 10;
 pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
     if let Some(region) = names.region(place) {
         let declaration = region.declaration.as_ref()?;
-        return Some(format!("`{}` is declared `{declaration}`", region.name));
+        let name = region.whole.as_ref().unwrap_or(&region.name);
+        return Some(format!("`{name}` is declared `{declaration}`"));
     }
     let outside = matches!(finding.rule, Rule::OutOfBounds | Rule::MisalignedAccess);
     if !outside {
@@ -433,7 +434,7 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
             },
         );
     };
-    if let Some(before) = region.start.checked_sub(place.address).filter(|b| *b > 0) {
+    if let Some((before, unsigned)) = region.before(place) {
         let element = region.element.unwrap_or(place.bytes).max(1);
         let index = before.div_ceil(u64::from(element));
         let whole = before.is_multiple_of(u64::from(element)) && region.dims.len() < 2;
@@ -441,12 +442,15 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
             true => format!("would be to `{}[-{index}]`", region.name),
             false => "starts".to_owned(),
         };
+        let where_ = match unsigned {
+            // Where it really leads says nothing.
+            Some(index) => format!("whose index is {index} as an unsigned number"),
+            None => format!("{} before `{}`", counted(before, "byte"), region.name),
+        };
         return Some(format!(
-            "`{}` has {}; the access {to}, {} before `{}`",
+            "`{}` has {}; the access {to}, {where_}",
             region.name,
             counted(bytes, "byte"),
-            counted(before, "byte"),
-            region.name
         ));
     }
     let offset = place.address - region.start;

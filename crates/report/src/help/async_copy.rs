@@ -1,8 +1,10 @@
 //! How to wait for an asynchronous copy: by its mbarrier, its bulk group or its group, and whether other threads have to be told.
 
+use super::barrier::{self, Wanted};
 use super::between::between;
-use super::{Advice, Guilty, roles};
+use super::{Advice, Guilty, defines, edits, roles};
 use crate::KernelView;
+use crate::edit::Edit;
 use detect::finding::{Action, Detail, Finding};
 
 /// What orders an access with a copy that is under way.
@@ -21,11 +23,17 @@ pub(super) fn hazard(
         )));
     }
     // Others than the thread that waits have to learn of it.
-    let told = |wait: String| match own {
-        true => format!("{wait} {place}"),
+    let told = |wait: String, code: &str| match own {
+        true => Advice {
+            text: format!("{wait} {place}"),
+            edit: edits::behind(&guilty[1], code, defines(view)),
+        },
         false => match roles::advice(finding, guilty, view) {
-            Some(roles) => format!("{wait}; {roles}"),
-            None => format!("{wait}, then call `__syncthreads()`, {place}"),
+            Some(roles) => format!("{wait}; {roles}").into(),
+            None => Advice {
+                text: format!("{wait}, then call `__syncthreads()`, {place}"),
+                edit: before_barrier(guilty, code, view),
+            },
         },
     };
     if begins.contains(".bulk") {
@@ -37,10 +45,27 @@ pub(super) fn hazard(
             "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
         );
         return Some(match here.action {
-            Action::Exit => format!("{wait} before it exits").into(),
-            _ => told(wait).into(),
+            Action::Exit => Advice {
+                text: format!("{wait} before it exits"),
+                edit: edits::behind(&guilty[1], BULK, defines(view)),
+            },
+            _ => told(wait, BULK),
         });
     }
     let wait = "let each thread wait for its copies (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, which leave the n newest groups out)";
-    Some(told(wait.to_owned()).into())
+    Some(told(wait.to_owned(), GROUPS))
+}
+
+/// What waits for all bulk copies that a thread has begun, and for all others (PTX ISA, "cp.async.bulk.wait_group", "cp.async.wait_all").
+const BULK: &str =
+    "asm volatile(\"cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\" ::: \"memory\");";
+const GROUPS: &str = "asm volatile(\"cp.async.wait_all;\" ::: \"memory\");";
+
+/// A barrier between a copy and an access, and before it what waits for copies.
+fn before_barrier(guilty: &[Guilty], wait: &str, view: Option<&KernelView<'_>>) -> Option<Edit> {
+    let [access, copy, ..] = guilty else {
+        return None;
+    };
+    let placed = barrier::place(copy, access, Wanted::Block, defines(view)).ok()?;
+    edits::waits_before_barrier(placed.edit, wait)
 }

@@ -68,7 +68,7 @@ fn barred(file: &SourceFile, first: u32, last: u32, backwards: bool) -> bool {
 }
 
 /// Whether a line is in a loop. Judged by indentation: the lines that enclose it are indented less.
-pub(super) fn in_loop(file: &SourceFile, line: u32) -> bool {
+pub(crate) fn in_loop(file: &SourceFile, line: u32) -> bool {
     let indentation = |text: &str| text.len() - text.trim_start().len();
     let above: Vec<&str> = file.text.lines().take(line as usize).collect();
     let Some((own, above)) = above.split_last() else {

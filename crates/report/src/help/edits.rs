@@ -99,6 +99,96 @@ pub(super) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
     Edit::new(vec![text.replace(span, new)])
 }
 
+/// A plain store of one value by many, made an atomic exchange, where the element has a type that `atomicExch` takes.
+pub(super) fn atomic_exchange(one: &Guilty, bytes: u32, defines: &[String]) -> Option<Edit> {
+    let (text, id) = statement(one, defines)?;
+    let written = text.written(&text.tree().get(id).span.clone()).to_owned();
+    let (target, ..) = update(&written)?;
+    let name = identifiers(target).next()?;
+    let fits = bytes == 4 && is_word_type(&text.tree().code, name)?;
+    fits.then(|| atomic_store(one, defines))?
+}
+
+/// Whether a file declares a name as a variable, array or pointer of a plain type of 32 bits; `None` where it does not declare it.
+fn is_word_type(code: &str, name: &str) -> Option<bool> {
+    const WORDS: [&str; 7] = [
+        "int",
+        "unsigned",
+        "float",
+        "uint32_t",
+        "int32_t",
+        "uint",
+        "unsigned int",
+    ];
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let places = code.match_indices(name).filter(|(at, _)| {
+        !code[..*at].ends_with(is_word) && !code[at + name.len()..].starts_with(is_word)
+    });
+    places.into_iter().find_map(|(at, _)| {
+        let start = code[..at]
+            .rfind([';', '{', '}', '(', ','])
+            .map_or(0, |at| at + 1);
+        let before = code[start..at]
+            .replace("__restrict__", " ")
+            .replace(['*', '&'], " ");
+        let words: Vec<&str> = before
+            .split_whitespace()
+            .filter(|w| !["__shared__", "__device__", "static", "extern"].contains(w))
+            .collect();
+        let typed = !words.is_empty() && words.iter().all(|w| w.chars().all(is_word));
+        let typed = typed && !["return", "else", "case"].contains(&words[0]);
+        typed.then(|| WORDS.contains(&words.join(" ").as_str()))
+    })
+}
+
+/// Code behind the statement of an access, executed by the same threads.
+pub(super) fn behind(one: &Guilty, code: &str, defines: &[String]) -> Option<Edit> {
+    let (text, id) = statement(one, defines)?;
+    let statement = text.tree().get(id);
+    let (start, end) = (statement.span.start, statement.span.end);
+    let parent = text.tree().get(statement.parent?).kind;
+    Edit::new(match parent {
+        Kind::Block => vec![text.behind(id, code)],
+        // The whole body of a condition or a loop.
+        _ => vec![
+            text.insert(start, "{ ".to_owned()),
+            text.insert(end, format!(" {code} }}")),
+        ],
+    })
+}
+
+/// What waits for copies, before each barrier that an edit puts in.
+pub(super) fn waits_before_barrier(mut edit: Edit, wait: &str) -> Option<Edit> {
+    const BARRIER: &str = "__syncthreads();";
+    let mut any = false;
+    for change in &mut edit.changes {
+        any |= change.text.contains(BARRIER);
+        change.text = change.text.replace(BARRIER, &format!("{wait} {BARRIER}"));
+    }
+    any.then_some(edit)
+}
+
+/// Scopes of the block, wherever a file names them, made scopes of the device: for scopes that stand in macros and constants.
+pub(super) fn wider_file(one: &Guilty) -> Option<Edit> {
+    const NARROW: [(&str, &str); 2] = [
+        ("__threadfence_block", "__threadfence"),
+        ("thread_scope_block", "thread_scope_device"),
+    ];
+    let frame = one.frames.first().filter(|_| one.in_source)?;
+    let text = Text::of(&frame.file, &[]);
+    let whole = &frame.file.text;
+    let is_code = |at: usize| {
+        let line = whole[..at].rfind('\n').map_or(0, |at| at + 1);
+        !whole[line..at].contains("//")
+    };
+    let mut changes = Vec::new();
+    for (narrow, wide) in NARROW {
+        let all = whole.match_indices(narrow).filter(|(at, _)| is_code(*at));
+        changes.extend(all.map(|(at, _)| text.replace(at..at + narrow.len(), wide.to_owned())));
+    }
+    Edit::new(changes)
+}
+
 /// A read through `__ldg`, made a plain one.
 pub(super) fn without_ldg(one: &Guilty, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
@@ -274,8 +364,28 @@ pub(super) fn active_mask(a: &Guilty, b: &Guilty, defines: &[String]) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use super::atomic;
+    use super::{atomic, is_word_type};
     use rstest::rstest;
+
+    #[test]
+    fn types_of_names_are_read() {
+        let code = "__global__ void k(int *a, const float * __restrict__ b, bool *c, unsigned int d[4], volatile int *e, double *f)\n\
+                    { __shared__ unsigned s[32]; a[0] = 1; long long g; return h; }";
+        for (name, is) in [
+            ("a", Some(true)),
+            ("d", Some(true)),
+            ("s", Some(true)),
+            ("b", Some(false)),
+            ("c", Some(false)),
+            ("e", Some(false)),
+            ("f", Some(false)),
+            ("g", Some(false)),
+            ("h", None),
+            ("x", None),
+        ] {
+            assert_eq!(is_word_type(code, name), is, "{name}");
+        }
+    }
 
     #[rstest]
     #[case("h[b[i]]++", Some("atomicAdd(&h[b[i]], 1)"))]

@@ -37,6 +37,7 @@ pub(super) fn scope(
         None => format!("widen the scope at {places} from {name} to device: {to}"),
     };
     let edit = edit.or_else(|| edits::wider_lines(&widened, to.trim_matches('`')));
+    let edit = edit.or_else(|| edits::wider_file(one));
     Some(Advice { text, edit })
 }
 
@@ -104,9 +105,9 @@ fn fences(guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Advice {
         .filter_map(|site| Some(own_line(site, sites)?.line))
         .filter(|line| *line > 0)
         .collect();
-    let edit = guilty
-        .first()
-        .and_then(|one| edits::wider_fences(one, &lines, defines(view)));
+    let edit = guilty.first().and_then(|one| {
+        edits::wider_fences(one, &lines, defines(view)).or_else(|| edits::wider_file(one))
+    });
     let lines: Vec<String> = lines.iter().map(|line| format!("line {line}")).collect();
     let text = match (lines.is_empty(), guilty.first()) {
         (false, _) => format!(

@@ -27,6 +27,8 @@ pub(crate) struct Changes {
     pub released: bool,
     /// Somebody looked at the clock, which goes on.
     pub timed: bool,
+    /// What the clock shows while it [stands still](Core::stop_clock).
+    pub clock: Option<u64>,
     /// Words of global memory that were read, by their index, with what was read last.
     pub polled: HashMap<u64, u32>,
     /// Some were read for the first time, or had another value.
@@ -64,6 +66,15 @@ impl Changes {
 }
 
 impl<O: Hooks> Core<'_, O> {
+    /// The clock stands still from now on, for as long as changes are noted: `later` than it showed.
+    pub(crate) fn stop_clock(&mut self, later: u64) {
+        self.put_forward(later);
+        let now = self.clock(0, false);
+        if let Some(changes) = &mut self.changes {
+            changes.clock = Some(now);
+        }
+    }
+
     /// Something happened that no memory shows.
     #[inline]
     pub(crate) fn moved(&mut self) {

@@ -102,6 +102,9 @@ impl<O: Hooks> Core<'_, O> {
         const LONGEST: u64 = 1 << 40;
         if let Some(changes) = &mut self.changes {
             changes.timed = true;
+            if let Some(still) = changes.clock {
+                return still;
+            }
         }
         self.haste = match waits {
             true => (self.haste * 2).min(LONGEST),
@@ -111,5 +114,13 @@ impl<O: Hooks> Core<'_, O> {
         (self.spent + self.steps + now)
             .wrapping_add(self.looks)
             .wrapping_mul(8)
+    }
+
+    /// Time passes in which nothing happens.
+    pub(super) fn put_forward(&mut self, nanoseconds: u64) {
+        self.looks = self.looks.wrapping_add(nanoseconds / 8);
+        if let Some(changes) = &mut self.changes {
+            changes.clock = None;
+        }
     }
 }

@@ -2,13 +2,18 @@
 //!
 //! What the threads of a launch do next is decided by their registers, by where they stand, and by memory. Where all of that is as it was
 //! before, all that came in between comes again, and again. The states after two passes are compared by a hash of 64 bits, and memory is
-//! not compared but watched: every write must leave what was there. The clock goes on, so nobody may look at it. The search is Brent's
+//! not compared but watched: every write must leave what was there. The search is Brent's
 //! ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2): it keeps one state, and finds a period of any length.
+//!
+//! The clock goes on, so a state never comes back for those who look at it, as libcu++'s waits do. For them the clock stands still from the first pass
+//! without a change. If the state repeats then, nothing but time can end the launch, so time may as well pass at once: the clock is put
+//! forward, several times, beyond what anybody waits ([`LEAP`]), and the state must repeat each time. Blind spot: a thread that goes on only
+//! at certain times, and none of these.
 //!
 //! This needs an order of turns that depends on the state alone, so it is done where blocks [sweep](super::sweep).
 
 use super::{Grid, standing};
-use crate::exec::Core;
+use crate::exec::{Changes, Core};
 use crate::hooks::Hooks;
 use crate::ids::BlockId;
 use crate::state::*;
@@ -29,19 +34,38 @@ const LOCAL: u64 = 1024;
 /// Depth of calls up to which states are compared: recursion without an end would make each comparison longer than the last.
 const CALLS: usize = 16;
 
+/// Nanoseconds by which the clock is put forward: 18 seconds. Its low 32 bits, which `clock()` shows, come to one, two and three quarters of
+/// their range, so that a difference to any earlier look is once large.
+const LEAP: u64 = (1 << 34) + (1 << 30);
+/// How many times.
+const LEAPS: u32 = 3;
+
 /// States of a launch, pass by pass.
 #[derive(Debug, Default)]
 pub(super) struct States {
     /// The one that is looked for.
     saved: Option<u64>,
     passes: u32,
+    /// How often the clock was put forward.
+    leaps: u32,
+    /// The last one could not be told.
+    unknown: bool,
     /// Whether lanes that waited for others of their warp went on in any of them.
     released: bool,
 }
 
 impl States {
     /// After a pass in which no memory between threads got another value: whether the state is one that was there before.
-    pub fn repeat<O: Hooks>(&mut self, core: &Core<'_, O>, resident: &[Block]) -> bool {
+    pub fn repeat<O: Hooks>(&mut self, core: &mut Core<'_, O>, resident: &[Block]) -> bool {
+        // Time is part of the state for those who look at it, even where no register keeps what they saw.
+        if core
+            .changes
+            .as_ref()
+            .is_none_or(|c| c.timed && c.clock.is_none())
+        {
+            self.stop_clock(core, 0);
+            return false;
+        }
         let changes = core.changes.as_ref();
         let local = changes.is_none_or(|c| c.local);
         let released = changes.is_none_or(|c| c.released);
@@ -49,18 +73,26 @@ impl States {
             self.released = true;
             self.saved = None;
         }
-        // Time is part of the state for those who look at it, even where no register keeps what they saw.
-        let timed = changes.is_none_or(|c| c.timed);
-        let state = match timed {
-            true => None,
-            false => state_of(resident, local, self.released),
-        };
+        let still = changes.is_some_and(|c| c.clock.is_some());
+        let state = state_of(resident, local, self.released);
         self.passes += 1;
+        self.unknown = state.is_none();
         let repeats = state.is_some() && self.saved == state;
         if self.passes.is_power_of_two() || state.is_none() {
             self.saved = state;
         }
+        if repeats && still && self.leaps < LEAPS {
+            self.leaps += 1;
+            self.stop_clock(core, LEAP);
+            return false;
+        }
         repeats
+    }
+
+    /// Begins again with a clock that stands still.
+    fn stop_clock<O: Hooks>(&mut self, core: &mut Core<'_, O>, later: u64) {
+        core.stop_clock(later);
+        (self.saved, self.passes) = (None, 0);
     }
 }
 
@@ -127,7 +159,7 @@ fn state_of(resident: &[Block], local: bool, released: bool) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// Searches for a state that repeats, now and then, in a launch to whose memory nobody else writes.
+/// Searches for a state that repeats, now and then, in a launch to whose memory nobody else writes, or that does not read any that others may write.
 #[derive(Debug)]
 pub(super) struct Search {
     /// Steps of the launch when a block began or ended last.
@@ -155,8 +187,9 @@ impl Search {
         (self.changed, self.after) = (steps, FIRST);
     }
 
-    /// Before a pass, after so many steps of the launch: whether a search goes on. Turns have to be short then, so that passes are.
-    pub fn begins<O: Hooks>(&mut self, core: &mut Core<'_, O>, steps: u64) -> bool {
+    /// Before a pass, after so many steps of the launch: whether a search goes on. Turns have to be short then, so that passes are. Where
+    /// `others` may write to global memory, it ends as soon as that is read.
+    pub fn begins<O: Hooks>(&mut self, core: &mut Core<'_, O>, steps: u64, others: bool) -> bool {
         if let (Some(changes), Some(_)) = (&mut core.changes, &self.now) {
             changes.begin();
             return true;
@@ -166,7 +199,10 @@ impl Search {
             return false;
         }
         self.now = Some((States::default(), steps + since / SHARE));
-        core.changes = Some(Box::default());
+        core.changes = Some(Box::new(Changes {
+            polls: others,
+            ..Changes::default()
+        }));
         true
     }
 
@@ -180,11 +216,11 @@ impl Search {
         let Some((states, until)) = &mut self.now else {
             return false;
         };
-        let moved = core.changes.as_ref().is_none_or(|c| c.moved);
+        let moved = core.changes.as_ref().is_none_or(|c| c.moved || c.reads);
         if !moved && states.repeat(core, resident) {
             return true;
         }
-        if moved || states.saved.is_none() || steps >= *until && states.passes >= LEAST {
+        if moved || states.unknown || steps >= *until && states.passes >= LEAST {
             self.ends(core);
             self.after = 2 * steps.saturating_sub(self.changed);
         }

@@ -218,7 +218,8 @@ impl Grid<'_> {
         let mut alone = Alone::default();
         let mut polls = false;
         let mut search = Search::default();
-        let is_alone = self.limits.others == Others::Nobody && !self.weak;
+        let others = self.limits.others == Others::InTurn;
+        let may_search = (self.limits.others == Others::Nobody || others) && !self.weak;
         loop {
             let mut ended = resident.extract_if(.., |b: &mut Block| b.live == 0).last();
             let wanted = match () {
@@ -243,11 +244,13 @@ impl Grid<'_> {
             if resident.is_empty() {
                 return self.spend(&mut core, &resident);
             }
-            if self.limits.others == Others::InTurn && !self.weak {
+            let full = next == blocks || resident.len() >= room;
+            let steps = self.steps.load(Relaxed);
+            let searches = may_search && full && search.begins(&mut core, steps, others);
+            let patient = others && !self.weak && !searches;
+            if patient {
                 patience.begin(&mut core);
             }
-            let full = next == blocks || resident.len() >= room;
-            let searches = is_alone && full && search.begins(&mut core, self.steps.load(Relaxed));
             let mut stuck = None;
             let quantum = if resident.len() > 1 || patience.eager || searches {
                 SHORT_QUANTUM
@@ -287,8 +290,8 @@ impl Grid<'_> {
             if searches && search.finds(&mut core, &resident, self.steps.load(Relaxed)) {
                 return Err(self.no_progress(&resident, true));
             }
-            polls = patience.only_polled(&core);
-            let waits = polls && patience.gives_way(&core, &resident);
+            polls = patient && patience.only_polled(&mut core);
+            let waits = polls && patience.gives_way(&mut core, &resident);
             if full && (waits || patience.is_over()) {
                 let (left, stop) = self.put_aside(&mut core, resident, next, &patience);
                 *aside = Some(left);

@@ -107,10 +107,13 @@ impl Patience {
     }
 
     /// After a pass: whether it only polled.
-    pub fn only_polled<O: Hooks>(&mut self, core: &Core<'_, O>) -> bool {
+    pub fn only_polled<O: Hooks>(&mut self, core: &mut Core<'_, O>) -> bool {
         let only = core.changes.as_ref().is_some_and(|c| c.only_polled());
         if !only {
             self.states = States::default();
+            if let Some(changes) = &mut core.changes {
+                changes.clock = None;
+            }
         }
         only
     }
@@ -121,7 +124,7 @@ impl Patience {
     }
 
     /// After a pass that only polled, and in which nothing more could be resident: whether the launch is put aside.
-    pub fn gives_way<O: Hooks>(&mut self, core: &Core<'_, O>, resident: &[Block]) -> bool {
+    pub fn gives_way<O: Hooks>(&mut self, core: &mut Core<'_, O>, resident: &[Block]) -> bool {
         if !self.prove {
             return true;
         }

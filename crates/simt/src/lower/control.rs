@@ -69,14 +69,12 @@ impl<'m> Lowering<'m> {
             Some(Operand::List(l)) => l.clone(),
             _ => Vec::new(),
         };
-        let results = results
-            .iter()
-            .map(|o| self.result(o))
-            .collect::<Decoded<Vec<_>>>()?;
-        let args = args
-            .iter()
-            .map(|o| self.argument(o))
-            .collect::<Decoded<Vec<_>>>()?;
+        let results = self.one_by_one(results);
+        let results = results.iter().map(|o| self.result(o));
+        let results = results.collect::<Decoded<Vec<_>>>()?;
+        let args = self.one_by_one(args);
+        let args = args.iter().map(|o| self.argument(o));
+        let args = args.collect::<Decoded<Vec<_>>>()?;
         if let Some((pointer, RegisterClass::D)) = self.register(callee) {
             self.calls_pointers = true;
             self.emit(Op::Call(Box::new(CallOp {
@@ -120,6 +118,13 @@ impl<'m> Lowering<'m> {
             results,
         })));
         Ok(())
+    }
+
+    /// What a call passes, the elements of vectors one by one.
+    fn one_by_one(&self, operands: Vec<Operand>) -> Vec<Operand> {
+        let each = operands.into_iter();
+        each.flat_map(|o| self.elements(&o).unwrap_or_else(|| vec![o]))
+            .collect()
     }
 
     /// Where a call puts a result: a register or a variable, not a number.

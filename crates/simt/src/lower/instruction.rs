@@ -353,6 +353,12 @@ impl<'m> Lowering<'m> {
             after.into_iter().for_each(|op| self.emit(op));
             return Ok(());
         }
+        if let Some(s) = self.special_vector(from)? {
+            let d = self.vector_or_register(to)?;
+            let s = s[..d.len().min(s.len())].into();
+            self.emit(Op::Pack { d: d.into(), s });
+            return Ok(());
+        }
         let vectors = self.elements(to).is_some() || self.elements(from).is_some();
         if vectors || class == RegisterClass::Q {
             let d = self.vector_or_register(to)?;
@@ -376,6 +382,27 @@ impl<'m> Lowering<'m> {
         });
         after.into_iter().for_each(|op| self.emit(op));
         Ok(())
+    }
+
+    /// The elements of a special register that is a vector, as a whole (PTX ISA, "Special Registers: %tid"): the fourth is 0.
+    fn special_vector(&mut self, operand: &Operand) -> Decoded<Option<Vec<Part>>> {
+        let Operand::Name(name, None) = operand else {
+            return Ok(None);
+        };
+        if self.scopes.lookup(name).is_some() || Special::named(name, Some("x")).is_none() {
+            return Ok(None);
+        }
+        let class = RegisterClass::W(32);
+        let elements = ["x", "y", "z"].map(|axis| Operand::Name(name.clone(), Some(axis.into())));
+        let mut parts = Vec::new();
+        for element in elements.iter().chain([&Operand::Int(0, false)]) {
+            parts.push(Part {
+                slot: self.source(element, class, ScalarType::U32)?,
+                class,
+                bits: 32,
+            });
+        }
+        Ok(Some(parts))
     }
 
     fn vector_or_register(&mut self, operand: &Operand) -> Decoded<Vec<Part>> {

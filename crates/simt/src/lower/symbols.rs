@@ -234,30 +234,34 @@ impl<'m> Lowering<'m> {
         if self.function == 0 {
             return self.kernel_parameters(function);
         }
-        let results = function
-            .returns
-            .iter()
-            .map(|v| self.carried(v))
-            .collect::<Result<_, _>>()?;
-        let params = function
-            .params
-            .iter()
-            .map(|v| self.carried(v))
-            .collect::<Result<_, _>>()?;
+        let (mut results, mut params) = (Vec::new(), Vec::new());
+        for v in &function.returns {
+            self.carried(v, &mut results)?;
+        }
+        for v in &function.params {
+            self.carried(v, &mut params)?;
+        }
         let info = &mut self.program.functions[self.function];
         info.results = results;
         info.params = params;
         Ok(())
     }
 
-    fn carried(&mut self, v: &'m Variable) -> Result<Carried, LowerError> {
+    /// What a parameter or result is to a call: of a vector, one register after the other.
+    fn carried(&mut self, v: &'m Variable, to: &mut Vec<Carried>) -> Result<(), LowerError> {
         if v.space == StateSpace::Reg {
             self.scopes.registers(v);
-            if let Some(Binding::Register { slot, class, .. }) = self.scopes.lookup(&v.name) {
-                return Ok(Carried::Register(slot, class));
+            let name = Operand::Name(v.name.clone(), None);
+            let parts = self.elements(&name).unwrap_or_else(|| vec![name]);
+            let registers = parts.iter().map(|part| self.register(part));
+            if let Some(all) = registers.collect::<Option<Vec<_>>>() {
+                let all = all.into_iter();
+                to.extend(all.map(|(slot, class)| Carried::Register(slot, class)));
+                return Ok(());
             }
         }
-        self.frame_variable(v, true)
+        to.push(self.frame_variable(v, true)?);
+        Ok(())
     }
 
     fn kernel_parameters(&mut self, function: &'m Function) -> Result<(), LowerError> {

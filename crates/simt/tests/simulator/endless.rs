@@ -73,7 +73,7 @@ impl Counts {
 }
 
 /// What a round does besides, which changes nothing for long.
-const BESIDES: [&str; 9] = [
+const BESIDES: [&str; 10] = [
     "ld.volatile.global.u32 %r5, [%rd1+8];",
     "st.volatile.global.u32 [%rd1+12], %r6;",
     "st.local.u32 [slot+4], %r6;",
@@ -83,6 +83,8 @@ const BESIDES: [&str; 9] = [
     "xor.b32 %r7, %r7, 5;",
     "shfl.sync.bfly.b32 %r5, %r6, 1, 31, -1;",
     "vote.sync.ballot.b32 %r5, %p3, -1; membar.cta;",
+    // As libcu++ waits: longer each time, by the clock.
+    "mov.u32 %r8, %clock; nanosleep.u32 %r8;",
 ];
 
 /// A loop of two warps that ends when it has counted to a number, or never counts. Registers forget what they have read at once, so that
@@ -145,6 +147,44 @@ fn what_never_ends_is_known_long_before_the_budget() {
             };
             assert!(steps < 8_000_000, "{steps}\n{ptx}");
         }
+    }
+}
+
+#[test]
+fn what_others_cannot_end_is_known_although_they_write_to_memory() {
+    // It polls shared memory, and global memory.
+    let own = kernel(
+        None,
+        1,
+        &["ld.volatile.shared.u32 %r5, [word];", BESIDES[9]],
+    );
+    let ended = ends(&own, 1 << 40, Others::InTurn, 2);
+    assert!(is_for_ever(&ended), "{ended:?}");
+    let global = kernel(None, 1, &BESIDES[..1]);
+    let limits = Limits {
+        others: Others::InTurn,
+        ..Limits::default()
+    };
+    let (_, waiting) = Waiter::new(&global, 2).launch(&limits).unwrap_err();
+    assert!(waiting.is_some(), "it is put aside");
+}
+
+#[test]
+fn who_gives_up_after_a_while_gives_up() {
+    // At 32 bits, by both clocks, after up to 3 s.
+    for (clock, wait) in [
+        ("%clock", 1u32 << 20),
+        ("%clock", 3_000_000_000),
+        ("%globaltimer_lo", 1 << 30),
+    ] {
+        let gives_up = format!(
+            "mov.u32 %r8, {clock}; setp.eq.u32 %p2, %r7, 0; @%p2 mov.u32 %r7, %r8; sub.u32 %r8, %r8, %r7;
+             setp.gt.u32 %p2, %r8, {wait}; @%p2 bra $D;"
+        );
+        let ptx =
+            kernel(None, 1, &[BESIDES[0], &gives_up]).replace("@%p1 bra $L;", "@%p1 bra $L;\n$D:");
+        let ended = ends(&ptx, 1 << 40, Others::Nobody, 1);
+        assert!(ended.is_ok(), "{clock} {wait}: {ended:?}");
     }
 }
 

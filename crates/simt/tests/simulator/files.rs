@@ -9,8 +9,11 @@
 //!
 //! which are the words of `out` after a launch of one warp under every schedule of [`SCHEDULES`], with `N x COUNT` for a word that stands
 //! several times. Words are decimal, hexadecimal (`0x…`) or negative numbers.
+//!
+//! `ptxas` takes all of it, where there is one.
 
 use crate::run::{Run, SCHEDULES};
+use crate::spellings::assembles_for;
 use std::path::Path;
 
 /// The end of the frame.
@@ -45,7 +48,12 @@ fn judge(frame: &str, case: &str) -> Option<String> {
         Ok(wanted) => wanted,
         Err(why) => return Some(why),
     };
-    let ptx = frame.replacen(CASE, body, 1);
+    // Comments of a case may have any characters, which `ptxas` does not take.
+    let code = body.lines().filter(|line| !line.starts_with("//"));
+    let ptx = frame.replacen(CASE, &(code.collect::<Vec<_>>().join("\n") + "\n"), 1);
+    if assembles_for("sm_90", &ptx) == Some(false) {
+        return Some("`ptxas` refuses it".to_owned());
+    }
     for schedule in SCHEDULES {
         let mut run = Run::of(&ptx);
         let out = run.buffer(&vec![0xeeee_eeee; wanted.len()]);

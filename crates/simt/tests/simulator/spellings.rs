@@ -19,8 +19,13 @@ fn kernel((version, target): (&str, &str), functions: &str, body: &str) -> Strin
 
 const NOW: (&str, &str) = ("8.0", "sm_80");
 
-/// What `ptxas` says of a text for a GPU; `None` where there is none to ask.
+/// What `ptxas` says of a text for an `sm_80`; `None` where there is none to ask.
 fn assembles(ptx: &str) -> Option<bool> {
+    assembles_for("sm_80", ptx)
+}
+
+/// The same for any architecture.
+pub fn assembles_for(arch: &str, ptx: &str) -> Option<bool> {
     let ptxas = testing::needs_ptxas()?;
     let name = ptx
         .bytes()
@@ -29,7 +34,7 @@ fn assembles(ptx: &str) -> Option<bool> {
     std::fs::write(&file, ptx).unwrap();
     let to = file.with_extension("cubin");
     let mut command = Command::new(&ptxas.path);
-    command.args(["-arch", "sm_80", "-o"]).arg(to).arg(file);
+    command.args(["-arch", arch, "-o"]).arg(to).arg(file);
     Some(command.output().unwrap().status.success())
 }
 

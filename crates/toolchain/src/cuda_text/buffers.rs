@@ -159,10 +159,13 @@ impl CudaText {
                     match (call.arguments.as_slice(), content) {
                         ([to, value, size, ..], before) if same(strip_casts(to), name) => {
                             let value = self.number(value, Some(place), how);
-                            match (value, self.covers(size, bytes, place, how)) {
-                                (Some(value), true) => Content::Bytes(value.integer() as u8),
-                                _ if before == Content::Bytes(0) => before,
-                                _ => Content::Unknown,
+                            let value = value.map(|value| Content::Bytes(value.integer() as u8));
+                            match before {
+                                // Part of a buffer of zeros gets another value: few kernels care.
+                                Content::Bytes(0) if !self.covers(size, bytes, place, how) => {
+                                    before
+                                }
+                                _ => self.overwritten(value, size, bytes, before, place, how),
                             }
                         }
                         _ => Content::Unknown,
@@ -170,10 +173,8 @@ impl CudaText {
                 }
                 Some(call) if COPY.contains(&call.name) => match call.arguments.as_slice() {
                     [to, from, size, ..] if same(pointer(to), name) => {
-                        match self.covers(size, bytes, place, how) {
-                            true => self.host_array(pointer(from), place, how, 0),
-                            false => Content::Unknown,
-                        }
+                        let array = self.host_array(pointer(from), place, how, 0);
+                        self.overwritten(Some(array), size, bytes, content, place, how)
                     }
                     // It is copied from.
                     [_, from, ..] if same(pointer(from), name) => content,
@@ -186,6 +187,25 @@ impl CudaText {
             };
         }
         content
+    }
+
+    /// What a buffer of so many bytes holds that held `before` when `new` is written to the first `size` bytes.
+    fn overwritten(
+        &self,
+        new: Option<Content>,
+        size: &str,
+        bytes: u64,
+        before: Content,
+        place: Place,
+        how: How<'_>,
+    ) -> Content {
+        let size = self.number(size, Some(place), how).map(Number::integer);
+        let size = size.and_then(|size| u64::try_from(size).ok());
+        match (new, size, before) {
+            (Some(new), Some(size), _) if size >= bytes => new,
+            (Some(new), Some(size @ 1..), Content::Untouched) => Content::Part(size, Box::new(new)),
+            _ => Content::Unknown,
+        }
     }
 
     fn covers(&self, size: &str, bytes: u64, place: Place, how: How<'_>) -> bool {

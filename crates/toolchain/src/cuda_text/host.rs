@@ -77,6 +77,8 @@ pub enum Content {
     Fractions,
     /// These numbers, as written, and zeros.
     List(Vec<String>),
+    /// So many bytes of other contents; nothing has been written behind them.
+    Part(u64, Box<Content>),
 }
 
 /// Texts that are longer are no programs of somebody who wants to know about one kernel.

@@ -91,7 +91,16 @@ fn contents_are_what_was_put_there() {
         content("cudaMemset(d, 0, n * sizeof(int));"),
         Content::Bytes(0)
     );
-    assert_eq!(content("cudaMemset(d, 0, 4);"), Content::Unknown);
+    let part = |bytes, of| Content::Part(bytes, Box::new(of));
+    assert_eq!(
+        content("cudaMemset(d, 0, 4);"),
+        part(4, Content::Bytes(0)),
+        "the rest is not written"
+    );
+    assert_eq!(
+        content("cudaMemset(d, 0, 4); cudaMemset(d, 1, 8);"),
+        Content::Unknown
+    );
     assert_eq!(content("init<<<1, 64>>>(d);"), Content::Unknown);
     assert_eq!(content("int *other = d;"), Content::Unknown);
     assert_eq!(from_host(""), Content::Unknown);
