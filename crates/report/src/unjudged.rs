@@ -40,7 +40,7 @@ pub struct Row {
 
 impl Unjudged {
     /// All of them.
-    pub const ALL: [Unjudged; 4] = [
+    pub const ALL: [Unjudged; 5] = [
         Unjudged::ChildrenAtOnce,
         Unjudged::ChildBesideParent,
         Unjudged::EarlyLaunch,
