@@ -1,7 +1,7 @@
 //! Makes a kernel ready to run: compiled, lowered, with a launch and arguments.
 
 use super::error::{Error, ErrorKind};
-use super::explore::{self, Exploration};
+use super::explore::Exploration;
 use super::geometry::{self, Geometry};
 use super::hypothesis::Hypothesis;
 use super::input::{self, Build, Input, Wanted};
