@@ -96,20 +96,6 @@ impl Special {
         })
     }
 
-    /// Whether its value is another one where blocks are launched in clusters of several.
-    pub fn is_of_cluster(self) -> bool {
-        matches!(
-            self,
-            Special::ClusterId(_)
-                | Special::NClusterId(_)
-                | Special::ClusterCtaId(_)
-                | Special::ClusterNCtaId(_)
-                | Special::ClusterCtaRank
-                | Special::ClusterNCtaRank
-                | Special::IsExplicitCluster
-        )
-    }
-
     /// What its value depends on, beyond which thread of which launch reads it.
     pub fn dependence(self) -> Option<Dependence> {
         match self {
