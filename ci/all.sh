@@ -18,6 +18,8 @@ fetch 'packages' cargo fetch --locked
 step 'clippy' cargo clippy --locked --all-targets --features device,grade -- -D warnings
 # What a project depends on that tests its kernels with racetrap.
 step 'library alone' cargo clippy --locked --package racetrap --lib --no-default-features --features catalog -- -D warnings
+# The native part of the Python package, which is a project of its own; ci/wheel.sh builds and tests the package.
+step 'Python part' cargo clippy --locked --manifest-path python/Cargo.toml --target-dir target/python -- -D warnings
 step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
 ulimit -c 0

@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use toolchain::Nvcc;
-use toolchain::calls::Calls;
+use toolchain::seccomp::Calls;
 use toolchain::sandbox::{Job, Sandbox};
 
 /// How long an interrupt may go unnoticed.
@@ -266,11 +266,11 @@ fn confined(
         arguments,
         folder,
         environment: vec![
-            ("PATH", path),
-            ("CUDA_PATH", toolkit),
-            ("HOME", own.clone()),
-            ("TMPDIR", own),
-            ("NO_COLOR", "1".into()),
+            ("PATH".into(), path),
+            ("CUDA_PATH".into(), toolkit),
+            ("HOME".into(), own.clone()),
+            ("TMPDIR".into(), own),
+            ("NO_COLOR".into(), "1".into()),
         ],
         clean: true,
     };
