@@ -4,7 +4,8 @@
 //! "it is required that all the thread blocks have started executing and they exist", "... that all distributed shared memory operations are
 //! completed before a thread block exits"). What the run happened to do says little: what counts is what threads have waited for.
 //!
-//! * A block has begun for whoever comes after something that one of its threads has done. The race detector's clocks know ([`race`]).
+//! * A block has begun for whoever comes after something that one of its threads has done. The race detector's clocks know ([`race`]). And all
+//!   blocks have begun for a thread that has waited at the cluster's barrier, whether that orders memory or not.
 //! * A block has not ended as long as one of its threads has not exited. So an access is safe if it comes before the exit of some thread of that block. Of
 //!   each thread that accesses memory of another block, its last access by instruction is kept, until a thread of that block exits
 //!   which comes after it; what is left when the block has ended is a finding.
@@ -18,7 +19,7 @@ use crate::race::block::lanes;
 use crate::race::clock::Stamp;
 use crate::rules::Rule;
 use simt::ids::*;
-use simt::observer::{Access, AccessKind, Space, WarpRef};
+use simt::observer::{Access, AccessKind, ClusterParty, Space, WarpRef};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A thread's last access to a block's memory by an instruction.
@@ -76,6 +77,16 @@ impl Detector {
             let (owner, address) = self.clusters.owner(access.who.block, at);
             if owner != access.who.block {
                 self.far(access, lane, (owner, address), races);
+            }
+        }
+    }
+
+    /// See [`simt::observer::Events::cluster_waits`].
+    pub fn cluster_waits(&mut self, party: &ClusterParty) {
+        let who = party.who;
+        for owner in self.clusters.members(who.block) {
+            for lane in lanes(party.mask) {
+                self.begun.insert((owner, who.block.0, who.warp.0, lane));
             }
         }
     }

@@ -691,6 +691,9 @@ impl Events for Detectors {
     }
     fn cluster_waits(&mut self, party: &ClusterParty) {
         self.races.cluster_waits(party);
+        if let Some(clusters) = &mut self.clusters {
+            clusters.cluster_waits(party);
+        }
         if let Some(dependency) = &mut self.dependency {
             dependency.hands_on(party.who.block);
         }

@@ -429,10 +429,21 @@ impl Detector {
 
     /// See [`Events::cluster_arrives`].
     pub fn cluster_arrives(&mut self, party: &ClusterParty) {
-        if !party.ordered {
-            return;
-        }
-        let known = self.meets(party).publish(&[own_party(party)]);
+        let block = self.meets(party);
+        let known = match party.ordered {
+            true => block.publish(&[own_party(party)]),
+            // A fence before it does, as in the examples of "membar / fence" (PTX ISA).
+            false => {
+                let mut known = Knowledge::default();
+                let warp = party.who.warp.0;
+                for lane in block::lanes(party.mask) {
+                    if let Some(thread) = block.thread(warp, lane) {
+                        known.join(&thread.release.for_cluster(block.id, warp, lane));
+                    }
+                }
+                known
+            }
+        };
         self.meetings.entry(party.cluster).or_default()[0].join(&known);
     }
 

@@ -185,41 +185,6 @@ fn number(literal: &str) -> Option<i128> {
     Some(sign * value)
 }
 
-#[cfg(test)]
-mod instances {
-    use super::matches_entry;
-
-    #[test]
-    fn template_arguments_are_named_as_a_source_has_them() {
-        // void scan<float, 64, true, (Mode)1, Pol, (char)120, (long long)-5>(float*)
-        let scan = "_Z4scanIfLi64ELb1EL4Mode1E3PolLc120ELxn5EEvPT_";
-        for named in [
-            "scan",
-            "scan<float>",
-            "scan<float, 64, true, B, Pol, 'x', -5>",
-            "scan<float, 0x40, true, Mode::B, Pol, 120, -5ll>",
-            "scan<float, 64, 1, (Mode)1>",
-            "scan<float, 64, true>(float*)",
-        ] {
-            assert!(matches_entry(scan, named), "{named}");
-        }
-        for other in [
-            "scan<double>",
-            "scan<float, 32>",
-            "scan<float, 64, false>",
-            "scan<float, 64, true, 2>",
-            "scan<float, 64, true, B, Other>",
-            "scan<float, 64, true, B, Pol, 'y'>",
-            "scan<float, 64, true, B, Pol, 'x', -5, 1>",
-            "an<float>",
-            "scan<float>(int*)",
-        ] {
-            assert!(!matches_entry(scan, other), "{other}");
-        }
-        assert!(matches_entry("_ZN2ns2auILj7EEEvPi", "au<7u>"));
-    }
-}
-
 /// The ways in which people write an entry's name, without blanks: with and without parameters and template arguments. The return type
 /// of a template counts for neither side.
 pub(crate) fn spellings(mangled: &str) -> Vec<String> {
@@ -421,4 +386,39 @@ fn is_path_suffix(path: &str, plain: &str) -> bool {
         && path
             .strip_suffix(plain)
             .is_some_and(|head| head.is_empty() || head.ends_with("::"))
+}
+
+#[cfg(test)]
+mod instances {
+    use super::matches_entry;
+
+    #[test]
+    fn template_arguments_are_named_as_a_source_has_them() {
+        // void scan<float, 64, true, (Mode)1, Pol, (char)120, (long long)-5>(float*)
+        let scan = "_Z4scanIfLi64ELb1EL4Mode1E3PolLc120ELxn5EEvPT_";
+        for named in [
+            "scan",
+            "scan<float>",
+            "scan<float, 64, true, B, Pol, 'x', -5>",
+            "scan<float, 0x40, true, Mode::B, Pol, 120, -5ll>",
+            "scan<float, 64, 1, (Mode)1>",
+            "scan<float, 64, true>(float*)",
+        ] {
+            assert!(matches_entry(scan, named), "{named}");
+        }
+        for other in [
+            "scan<double>",
+            "scan<float, 32>",
+            "scan<float, 64, false>",
+            "scan<float, 64, true, 2>",
+            "scan<float, 64, true, B, Other>",
+            "scan<float, 64, true, B, Pol, 'y'>",
+            "scan<float, 64, true, B, Pol, 'x', -5, 1>",
+            "an<float>",
+            "scan<float>(int*)",
+        ] {
+            assert!(!matches_entry(scan, other), "{other}");
+        }
+        assert!(matches_entry("_ZN2ns2auILj7EEEvPi", "au<7u>"));
+    }
 }

@@ -7,6 +7,7 @@
 //! same memory that one piece of advice mends, as the read and the write of one unguarded update; and the same mistake in
 //! two builds, of which one gives one of its instructions another line, or none.
 
+use super::common::{also, is_race, places, same_memory};
 use super::{Diagnostic, Label, consequence};
 use detect::rules::{Level, Rule};
 use std::collections::BTreeSet;
@@ -17,29 +18,6 @@ pub fn settle_causes(all: &mut Vec<Diagnostic>) {
     join(all, same_advice);
     join_builds(all);
     join_shared_code(all);
-}
-
-type Place = (String, u32);
-
-fn place(label: &Label) -> Place {
-    (label.source.path.clone(), label.line)
-}
-
-pub(crate) fn places(diagnostic: &Diagnostic) -> BTreeSet<Place> {
-    let guilty = diagnostic.labels.iter().filter(|l| l.is_guilty());
-    guilty.map(place).collect()
-}
-
-pub(crate) fn is_race(rule: Rule) -> bool {
-    use Rule::*;
-    matches!(
-        rule,
-        DataRace | InsufficientScope | LockstepAssumption | UnorderedCommunication
-    )
-}
-
-pub(crate) fn same_memory(a: &Diagnostic, b: &Diagnostic) -> bool {
-    a.about.memory.is_some() && a.about.memory == b.about.memory
 }
 
 /// Whether one change of the source mends both.
@@ -65,20 +43,6 @@ fn join(all: &mut Vec<Diagnostic>, same: impl Fn(&Diagnostic, &Diagnostic) -> bo
         }
     }
     *all = kept;
-}
-
-pub(crate) fn also(diagnostic: &Diagnostic) -> String {
-    let lines: BTreeSet<u32> = places(diagnostic)
-        .into_iter()
-        .map(|(_, line)| line)
-        .collect();
-    let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
-    let noun = if lines.len() == 1 { "line" } else { "lines" };
-    format!(
-        "also: {} ({noun} {})",
-        diagnostic.title,
-        lines.join(" and ")
-    )
 }
 
 fn absorb(one: &mut Diagnostic, other: Diagnostic) {

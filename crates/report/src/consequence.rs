@@ -11,10 +11,9 @@
 //! A consequence counts as its cause does: that of a warning is no error. Blind spots: values that pass through memory or calls on their way;
 //! an address that is wrong whatever was read is a note, too, until the cause is mended.
 
-use super::causes::{also, is_race, places, same_memory};
-use super::diagnose::KernelView;
+use super::common::{also, is_race, places, same_memory};
 use super::help::{Guilty, in_loop};
-use super::{About, Diagnostic};
+use super::{About, Diagnostic, KernelView};
 use detect::finding::{Action, Finding};
 use detect::rules::{Level, Rule};
 use simt::lower::{address_loads, may_come_before};

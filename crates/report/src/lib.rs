@@ -5,6 +5,7 @@
 
 pub mod accept;
 pub mod causes;
+mod common;
 pub mod concise;
 mod consequence;
 mod diagnose;

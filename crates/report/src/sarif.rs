@@ -71,10 +71,14 @@ pub fn merge(logs: &[String], category: &str) -> Result<String, (usize, MergeErr
         let wrong = |error| (number, error);
         let mut log: Value = serde_json::from_str(text)
             .map_err(|error| wrong(MergeError::Json(error.to_string())))?;
-        let run = log["runs"][0].take();
+        let runs = log.get_mut("runs").and_then(Value::as_array_mut);
+        let Some([run]) = runs.map(Vec::as_mut_slice) else {
+            return Err(wrong(MergeError::Foreign));
+        };
+        let run = run.take();
         let driver = &run["tool"]["driver"];
         let ours = driver["name"] == "racetrap" && driver["version"] == env!("CARGO_PKG_VERSION");
-        if !ours || log["runs"].as_array().is_none_or(|runs| runs.len() != 1) {
+        if !ours {
             return Err(wrong(MergeError::Foreign));
         }
         let Some(first) = &mut merged else {

@@ -6,6 +6,7 @@
 use super::trace::{NOTHING, Request, Step, Trace, What};
 use super::{SourcePlace, line_of};
 use detect::banks;
+use detect::clusters::Clusters;
 use detect::coalescing;
 use detect::finding::{End, Finding, Place};
 use detect::rules::Rule;
@@ -24,6 +25,7 @@ pub struct Tracer<'a> {
     program: &'a Program,
     grid: Dim3,
     block: Dim3,
+    clusters: Option<Clusters>,
     watched: Vec<Watched>,
 }
 
@@ -33,9 +35,8 @@ enum Watched {
     Location {
         place: Place,
         ends: Vec<End>,
-        seen: Vec<Seen>,
-        number: u64,
-        value: Option<String>,
+        /// Of each block whose memory it may be in; one where only its own block sees it.
+        histories: Vec<History>,
     },
     /// An instruction's worst request, and how bad it is.
     Request {
@@ -45,6 +46,16 @@ enum Watched {
     },
     /// Nothing that a picture could show.
     Nothing,
+}
+
+/// What happened to a location.
+#[derive(Clone, Debug, Default)]
+struct History {
+    /// The block whose shared memory it is in, where blocks come in clusters: a finding does not say so.
+    owner: Option<BlockId>,
+    seen: Vec<Seen>,
+    number: u64,
+    value: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,9 +91,7 @@ impl<'a> Tracer<'a> {
                 Watched::Location {
                     place,
                     ends: finding.ends.clone(),
-                    seen: Vec::new(),
-                    number: 0,
-                    value: None,
+                    histories: vec![History::default()],
                 }
             }
             _ => Watched::Nothing,
@@ -91,6 +100,7 @@ impl<'a> Tracer<'a> {
             program,
             grid,
             block,
+            clusters: None,
             watched: watched.collect(),
         }
     }
@@ -100,8 +110,12 @@ impl<'a> Tracer<'a> {
         let (program, grid, block) = (self.program, self.grid, self.block);
         let trace = |watched| match watched {
             Watched::Location {
-                ends, seen, number, ..
+                ends, histories, ..
             } => {
+                // The one in which both ends are.
+                let shared = |one: &History| guilty(&one.seen, &ends).len();
+                let History { seen, number, .. } =
+                    histories.into_iter().rev().max_by_key(shared)?;
                 let mut shown = chosen(&seen, &ends);
                 backfill(&mut shown);
                 let steps: Vec<Step> = shown
@@ -143,11 +157,7 @@ fn step(program: &Program, (grid, block): (Dim3, Dim3), one: Seen, end: Option<u
 
 /// The steps to show: the two accesses of the finding, and what is around them.
 fn chosen(seen: &[Seen], ends: &[End]) -> Vec<(Seen, Option<usize>)> {
-    let is = |one: &Seen, end: &End| {
-        one.what != What::Barrier
-            && (one.site, one.block, one.thread) == (end.site, end.block, end.thread)
-    };
-    let pair = guilty(seen, ends, &is);
+    let pair = guilty(seen, ends);
     let (first, last) = match (pair.iter().min(), pair.iter().max()) {
         (Some(first), Some(last)) => (*first, *last),
         _ => (0, 0),
@@ -167,7 +177,11 @@ fn chosen(seen: &[Seen], ends: &[End]) -> Vec<(Seen, Option<usize>)> {
 
 /// The indices of the ends' accesses, in the order of the ends: the later access, and the last one of the earlier end before it that no
 /// barrier follows.
-fn guilty(seen: &[Seen], ends: &[End], is: &dyn Fn(&Seen, &End) -> bool) -> Vec<usize> {
+fn guilty(seen: &[Seen], ends: &[End]) -> Vec<usize> {
+    let is = |one: &Seen, end: &End| {
+        one.what != What::Barrier
+            && (one.site, one.block, one.thread) == (end.site, end.block, end.thread)
+    };
     let Some(later) = ends.first() else {
         return Vec::new();
     };
@@ -235,20 +249,50 @@ fn worded(bytes: &[u8]) -> Option<String> {
 }
 
 impl Events for Tracer<'_> {
+    fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.clusters = Clusters::of(shape);
+        let Some(clusters) = &self.clusters else {
+            return;
+        };
+        for watched in &mut self.watched {
+            if let Watched::Location {
+                place,
+                ends,
+                histories,
+            } = watched
+                && let (Space::Shared, Some(end)) = (place.space, ends.first())
+            {
+                let of = |owner| History {
+                    owner: Some(owner),
+                    ..History::default()
+                };
+                *histories = clusters.members(end.block).map(of).collect();
+            }
+        }
+    }
+
     fn access(&mut self, access: &Access<'_>) {
         for watched in &mut self.watched {
             match watched {
                 Watched::Location {
                     place,
-                    seen,
-                    number,
-                    value,
                     ends,
+                    histories,
                 } => {
                     let block = ends.first().map(|end| end.block);
                     let elsewhere = place.space == Space::Shared && block != Some(access.who.block);
-                    if access.space == place.space && !elsewhere {
-                        touch(access, *place, seen, number, value);
+                    for history in histories.iter_mut().filter(|_| access.space == place.space) {
+                        match (history.owner, &self.clusters) {
+                            (Some(owner), Some(clusters)) => {
+                                let there = Place {
+                                    address: clusters.place(owner, place.address),
+                                    ..*place
+                                };
+                                clusters.flat(access, |access| touch(access, there, history));
+                            }
+                            _ if elsewhere => {}
+                            _ => touch(access, *place, history),
+                        }
                     }
                 }
                 Watched::Request { end, rule, worst } => {
@@ -283,7 +327,7 @@ impl Events for Tracer<'_> {
         }
         for watched in &mut self.watched {
             let Watched::Location {
-                ends, seen, number, ..
+                ends, histories, ..
             } = watched
             else {
                 continue;
@@ -291,30 +335,32 @@ impl Events for Tracer<'_> {
             if !ends.iter().any(|end| end.block == barrier.block) {
                 continue;
             }
-            *number += 1;
-            if seen.len() < KEPT {
-                seen.push(Seen {
-                    number: *number,
-                    what: What::Barrier,
-                    site: barrier.waited.first().map_or(Site(u32::MAX), |p| p.site),
-                    block: barrier.block,
-                    thread: ThreadId(0),
-                    before: None,
-                    after: None,
-                });
+            for history in histories {
+                history.number += 1;
+                if history.seen.len() < KEPT {
+                    history.seen.push(Seen {
+                        number: history.number,
+                        what: What::Barrier,
+                        site: barrier.waited.first().map_or(Site(u32::MAX), |p| p.site),
+                        block: barrier.block,
+                        thread: ThreadId(0),
+                        before: None,
+                        after: None,
+                    });
+                }
             }
         }
     }
 }
 
 /// Notes the lanes of an access that touch a place.
-fn touch(
-    access: &Access<'_>,
-    place: Place,
-    seen: &mut Vec<Seen>,
-    number: &mut u64,
-    value: &mut Option<String>,
-) {
+fn touch(access: &Access<'_>, place: Place, history: &mut History) {
+    let History {
+        seen,
+        number,
+        value,
+        ..
+    } = history;
     let bytes = u64::from(access.bytes());
     let (start, end) = (place.address, place.address + u64::from(place.bytes));
     for lane in 0..LANES {

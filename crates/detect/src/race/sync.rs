@@ -224,6 +224,17 @@ impl ReleaseFences {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
+    /// What those that reach beyond the block published: for who meets the thread at a barrier of the cluster that orders nothing itself.
+    pub fn for_cluster(&self, block: u32, warp: u32, lane: u32) -> Knowledge {
+        let mut all = Knowledge::default();
+        for reach in [Reach::Cluster, Reach::Grid] {
+            if let Some(snapshot) = &self.0[reach as usize] {
+                all.join(&snapshot.knowledge(block, warp, lane));
+            }
+        }
+        all
+    }
+
     /// Adds what they published to a message.
     fn publish(&self, block: &Block, warp: u32, lane: u32, message: &mut Message) {
         for (reach, snapshot) in Reach::ALL.into_iter().zip(&self.0) {

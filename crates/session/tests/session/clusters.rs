@@ -244,13 +244,38 @@ fn a_read_before_the_barrier_is_a_race_and_the_block_may_not_have_begun() {
     );
 }
 
+/// A relaxed barrier orders nothing by itself; that all blocks have begun, it proves all the same.
 #[test]
-fn a_relaxed_barrier_orders_nothing() {
+fn a_relaxed_barrier_orders_what_a_fence_released() {
     let relaxed = SYNC.replace("arrive", "arrive.relaxed");
     let body = format!("{WRITE}{relaxed}{READ}{STORE}{SYNC}");
-    breaks(&body, PAIRS, Rule::DataRace, &[Rule::ClusterMemory]);
+    breaks(&body, PAIRS, Rule::DataRace, &[]);
     let fenced = format!("{WRITE}fence.acq_rel.cluster;\n{relaxed}{READ}{STORE}{SYNC}");
-    breaks(&fenced, PAIRS, Rule::DataRace, &[Rule::ClusterMemory]);
+    leaves(&fenced, PAIRS, "", neighbours(2, 64));
+    let too_narrow = format!("{WRITE}fence.acq_rel.cta;\n{relaxed}{READ}{STORE}{SYNC}");
+    breaks(&too_narrow, PAIRS, Rule::DataRace, &[]);
+    let behind = format!("fence.acq_rel.cluster;\n{WRITE}{relaxed}{READ}{STORE}{SYNC}");
+    breaks(&behind, PAIRS, Rule::DataRace, &[]);
+}
+
+/// As libraries begin: initialise, fence, meet without order, arrive in another block.
+#[test]
+fn mbarriers_are_initialised_before_a_relaxed_barrier() {
+    let relaxed = SYNC.replace("arrive", "arrive.relaxed");
+    let body = |fence: &str| {
+        format!(
+            "@%first mbarrier.init.shared.b64 [%bar], 64;\n{fence}{relaxed}{WRITE_FAR}\
+             mapa.shared::cluster.u32 %r5, %bar, %other;\nmbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];\n\
+             again:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p, [%bar], 0;\n@!%p bra again;\nld.shared.u32 %r4, [%own];\n{STORE}{SYNC}"
+        )
+    };
+    leaves(
+        &body("fence.mbarrier_init.release.cluster;\n"),
+        PAIRS,
+        "",
+        neighbours(2, 64),
+    );
+    breaks(&body(""), PAIRS, Rule::DataRace, &[]);
 }
 
 #[test]

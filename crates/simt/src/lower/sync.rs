@@ -3,7 +3,7 @@
 
 use super::Lowering;
 use super::operand::Decoded;
-use crate::observer::FenceOrder;
+use crate::observer::{FenceOrder, Scope};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
 use ptx::semantics::{
@@ -18,7 +18,12 @@ impl Lowering<'_> {
         let Synchronisation::Fence { kind, order, scope } = whom else {
             return Err(String::from("a fence of this form"));
         };
-        if matches!(kind, FenceKind::Proxy | FenceKind::MbarrierInit) {
+        if matches!(kind, FenceKind::MbarrierInit) {
+            // It releases the initialisation of mbarriers; here all that came before, which orders too much.
+            self.emit(Op::Fence(FenceOrder::Release, Scope::Cluster));
+            return Ok(());
+        }
+        if matches!(kind, FenceKind::Proxy) {
             // Of the proxies that fences are for, only the asynchronous one is told apart from the generic one here.
             self.emit(match t.has(Modifier::Async) {
                 true => Op::ProxyFence,
