@@ -86,9 +86,8 @@ fn a_project_is_found_from_its_folder() {
     };
     change("cases/example/no-barrier.yaml", &|line| {
         let of_bugs = ["twin:", "why:", "  racecheck:"];
-        let is = |start: &&str| line.starts_with(start);
-        (!of_bugs.iter().any(|start| is(&start)))
-            .then(|| line.replace("simulator: caught", "simulator: clean"))
+        let is = |start: &&str| line.starts_with(*start);
+        (!of_bugs.iter().any(&is)).then(|| line.replace("simulator: caught", "simulator: clean"))
     });
     change("kernels/example/reverse.cu", &|line| {
         line.split(" //~").next().map(str::to_owned)

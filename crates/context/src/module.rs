@@ -202,7 +202,7 @@ impl Module {
         });
         Ok(Loaded {
             files: Arc::new(files.collect()),
-            ptx: Arc::new(SourceFile::new(SourceFile::listing(&from, ""), text)),
+            ptx: Arc::new(SourceFile::new(SourceFile::listing(from, ""), text)),
             tree,
             lines: None,
             kernels: HashMap::new(),

@@ -8,7 +8,7 @@
 //! two builds, of which one gives one of its instructions another line, or none.
 
 use super::common::{also, is_race, places, same_memory};
-use super::{Diagnostic, Label, consequence};
+use super::{Diagnostic, consequence};
 use detect::rules::{Level, Rule};
 use std::collections::BTreeSet;
 
@@ -225,6 +225,7 @@ impl Group<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Label;
     use crate::samples;
     use detect::rules::Level;
 

@@ -212,10 +212,10 @@ fn registers_tell_where_a_block_is_in_its_cluster() {
     leaves(&format!("{body}{STORE}"), shape, "", |b, _| {
         let (x, y, z) = (b % 4, b / 4 % 2, b / 8);
         let rank = x % 2 + 2 * (y % 2);
-        x % 2
-            | (y % 2) << 2
-            | x / 2 << 4
-            | y / 2 << 6
+        (x % 2)
+            | ((y % 2) << 2)
+            | ((x / 2) << 4)
+            | ((y / 2) << 6)
             | z << 8
             | rank << 10
             | 4 << 14
