@@ -139,7 +139,10 @@ impl Watched {
     }
 }
 
-/// Makes a folder for a process that is to watch itself: variables of the environment, and libraries to load.
+/// Variables of the environment, and libraries to load.
+type Prepared = (Vec<(String, OsString)>, Vec<PathBuf>);
+
+/// Makes a folder for a process that is to watch itself.
 #[pyfunction]
 #[pyo3(signature = (library, folder, *, first, schedules, capability))]
 fn watch(
@@ -148,7 +151,7 @@ fn watch(
     first: u64,
     schedules: u32,
     capability: u32,
-) -> PyResult<(Vec<(String, OsString)>, Vec<PathBuf>)> {
+) -> PyResult<Prepared> {
     let options = Options {
         capability,
         first,

@@ -75,8 +75,14 @@ int main(int argc, char **argv)
     } else if (is("kernel-freed")) {
         int *other; cudaMalloc(&other, 4); cudaFree(other);
         write<<<1, 1>>>(other, 1);
+    } else if (is("by-status")) {
+        cudaLaunchConfig_t how = {};
+        how.gridDim = 1;
+        how.blockDim = 2048;
+        if (cudaLaunchKernelEx(&how, write, device, 64) != cudaErrorInvalidConfiguration) return 2;
     }
     cudaFree(device);
     cudaFreeHost(pinned);
     return 0;
 }
+//~ run by-status: clean

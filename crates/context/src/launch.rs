@@ -443,6 +443,18 @@ impl Context {
         }
     }
 
+    /// A launch by a function whose status its caller sees, unlike that of `<<<…>>>`: nobody needs to ask for the error again.
+    ///
+    /// # Errors
+    ///
+    /// The launch's own.
+    pub fn answered<T>(&mut self, launch: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+        let before = self.findings.unheard.take();
+        let result = launch(self);
+        self.findings.unheard = before;
+        result
+    }
+
     /// What the host learns of an error that a launch gave: nobody needs to be told any more.
     pub fn heard(&mut self) {
         self.findings.unheard = None;

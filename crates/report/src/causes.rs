@@ -3,7 +3,7 @@
 //! Some are joined for good ([`settle_causes`]), others are shown together and stay what they are for comments and baselines that accept
 //! them ([`groups`]).
 //!
-//! Three kinds are joined: a [consequence](super::consequence) to its cause; two races on the
+//! Three kinds are joined: a [consequence] to its cause; two races on the
 //! same memory that one piece of advice mends, as the read and the write of one unguarded update; and the same mistake in
 //! two builds, of which one gives one of its instructions another line, or none.
 

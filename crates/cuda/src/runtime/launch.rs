@@ -263,22 +263,15 @@ pub unsafe extern "C" fn cudaLaunchCooperativeKernel(
 ) -> u32 {
     enter("cudaLaunchCooperativeKernel", |context, entry| {
         let kernel = context.function(function.addr() as u64)?;
+        let how = How {
+            cooperative: true,
+            ..How::default()
+        };
+        let (shape, stream) = ((grid, block), stream.addr());
         // SAFETY: the caller passes one pointer for each parameter.
-        unsafe {
-            launch(
-                context,
-                entry,
-                kernel,
-                (grid, block),
-                args,
-                shared,
-                stream.addr(),
-                How {
-                    cooperative: true,
-                    ..How::default()
-                },
-            )
-        }
+        context.answered(|context| unsafe {
+            launch(context, entry, kernel, shape, args, shared, stream, how)
+        })
     })
 }
 
@@ -322,16 +315,18 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
             let how = how(context, entry, attributes)?;
             let shape = (config.grid, config.block);
             let stream = config.stream.addr();
-            launch(
-                context,
-                entry,
-                kernel,
-                shape,
-                args,
-                config.shared,
-                stream,
-                how,
-            )
+            context.answered(|context| {
+                launch(
+                    context,
+                    entry,
+                    kernel,
+                    shape,
+                    args,
+                    config.shared,
+                    stream,
+                    how,
+                )
+            })
         }
     })
 }
