@@ -7,6 +7,10 @@
 //! a barrier, in the source they have left before it. That is what the unoptimised build shows, which has a
 //! path for each `return`; where it does, its warning stands, and the error is dropped.
 //!
+//! # Communication that only unoptimised code shows
+//!
+//! It is left out: see `follow`.
+//!
 //! # Reads that the compiler has merged
 //!
 //! `if (t == 0) s[0] = s[0] / n; float m = s[0];` reads twice. The optimiser makes one read of them, which has the line of the first: the
@@ -35,6 +39,9 @@ pub(super) fn joined(explored: &[Explored], builds: &[Build]) -> Vec<Vec<Seen>> 
     if let Ok([first, second]) = all.get_disjoint_mut([optimised, unoptimised]) {
         compare(first, &explored[optimised].past_and_exited, second);
         soften(first, second);
+        if explored[optimised].schedules.len() >= explored[unoptimised].schedules.len() {
+            follow(first, second);
+        }
         unmerge(first, second);
     }
     all
@@ -49,6 +56,17 @@ fn soften(optimised: &[Seen], unoptimised: &mut [Seen]) {
             let others = unoptimised.iter_mut().filter(|o| o.found.key() == key);
             others.for_each(|other| other.level = other.level.min(known.level));
         }
+    }
+}
+
+/// Whether a value that one thread hands another goes on untested is known where it stays in registers. Unoptimised code puts it into
+/// local memory and reads it back, and `flag.load(acquire)` of a library is a function there: what such code says alone of communication is
+/// about that. The optimiser leaves strong accesses where they are (CUDA C++ Programming Guide, "Volatile Qualifier"; PTX ISA, "Memory
+/// Consistency Model"), so its code shows each exchange, too.
+fn follow(optimised: &[Seen], unoptimised: &mut Vec<Seen>) {
+    let is = |seen: &Seen| seen.found.rule == Rule::UnorderedCommunication;
+    if !optimised.iter().any(is) {
+        unoptimised.retain(|seen| !is(seen));
     }
 }
 
