@@ -410,3 +410,39 @@ cudaMemcpy(a, h, 1101 * sizeof(int), cudaMemcpyHostToDevice); k<<<9, 128>>>(a, c
     // The name is written with escapes in the PTX.
     assert!(shown.contains("--> größe.cu:1:"), "{shown}");
 }
+
+/// What becomes of a flag's value is lost in unoptimised code, where `load` is a function: that is no reason for a warning.
+#[test]
+fn a_flag_of_the_library_is_clean_as_it_should_be_used() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = |store: &str, load: &str| {
+        format!(
+            "#include <cuda/atomic>\n\
+             __global__ void hand_over(int *data, cuda::atomic<int, cuda::thread_scope_device> *flag, int *out) {{\n\
+                 if (threadIdx.x != 0) return;\n\
+                 if (blockIdx.x == 0) {{ *data = 42; flag->store(1, cuda::std::memory_order_{store}); }}\n\
+                 else {{ while (flag->load(cuda::std::memory_order_{load}) == 0) ; out[0] = *data; }}\n\
+             }}\n"
+        )
+    };
+    for (store, load, told) in [
+        ("release", "acquire", "clean"),
+        ("relaxed", "relaxed", "error"),
+    ] {
+        fs::write(folder.path().join("flag.cu"), source(store, load)).unwrap();
+        let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join(".toolchain");
+        let linked = folder.path().join(".toolchain");
+        if tools.is_dir() && !linked.exists() {
+            std::os::unix::fs::symlink(tools, linked).unwrap();
+        }
+        let shown = racetrap(
+            folder.path(),
+            &["check", "flag.cu", "--grid", "2", "--block", "32"],
+        );
+        assert!(shown.contains(&format!("\n{told}")), "{store}: {shown}");
+        assert!(!shown.contains("warning"), "{store}: {shown}");
+    }
+}

@@ -229,6 +229,17 @@ mod tests {
     }
 
     #[test]
+    fn communication_is_what_the_optimised_code_shows() {
+        let seen = |rule| Seen::of(diagnostic(rule, [3, 4], "build"));
+        let all = || vec![seen(Rule::UnorderedCommunication), seen(Rule::DataRace)];
+        for (optimised, kept) in [(vec![], 1), (vec![seen(Rule::DataRace)], 1), (all(), 2)] {
+            let mut unoptimised = all();
+            follow(&optimised, &mut unoptimised);
+            assert_eq!(unoptimised.len(), kept);
+        }
+    }
+
+    #[test]
     fn a_merged_read_has_its_own_line() {
         let race = |lines, build| Seen::of(diagnostic(Rule::DataRace, lines, build));
         for (mut unoptimised, kept) in [
