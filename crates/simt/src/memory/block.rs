@@ -87,8 +87,10 @@ impl Shared {
         fits(at) || at >= FAR && fits(at % FAR) && self.has_rank(at / FAR - 1)
     }
 
+    /// A block that is alone has no other part: `mapa` never leads there.
     fn has_rank(&self, rank: u64) -> bool {
-        rank < (self.words.len() / self.stride.max(1)) as u64
+        let blocks = (self.words.len() / self.stride.max(1)) as u64;
+        blocks > 1 && rank < blocks
     }
 
     /// All words, and of each the bytes that have been written.
