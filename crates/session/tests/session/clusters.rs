@@ -244,6 +244,16 @@ fn a_read_before_the_barrier_is_a_race_and_the_block_may_not_have_begun() {
     );
 }
 
+#[test]
+fn a_block_that_is_alone_has_nobody_elses_memory() {
+    let alone = Shape {
+        cluster: None,
+        ..PAIRS
+    };
+    let far = format!("{WRITE}ld.shared.u32 %r4, [%own+16777216];\n{STORE}");
+    breaks(&far, alone, Rule::OutOfBounds, &[Rule::ClusterMemory]);
+}
+
 /// A relaxed barrier orders nothing by itself; that all blocks have begun, it proves all the same.
 #[test]
 fn a_relaxed_barrier_orders_what_a_fence_released() {
