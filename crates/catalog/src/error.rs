@@ -329,7 +329,7 @@ pub enum CatalogError {
 }
 
 /// The command that renews everything generated.
-pub const RENEW: &str = "cargo run -- dev renew";
+pub const RENEW: &str = "racetrap dev renew";
 
 /// All errors in the catalogue, in the order of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]

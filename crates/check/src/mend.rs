@@ -33,10 +33,20 @@ fn open(all: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
     all.iter().filter(|d| d.counts() && d.level > Level::Note)
 }
 
-/// What a finding is, in words.
-fn named(diagnostic: &Diagnostic) -> String {
-    let (rule, places) = diagnostic.key();
-    let lines: BTreeSet<u32> = places.into_iter().map(|(_, line)| line).collect();
+/// The guilty lines of a finding, as they were before these changes were made, in this order.
+fn lines(diagnostic: &Diagnostic, made: &[Edit]) -> BTreeSet<u32> {
+    let before = |line, edit: &Edit| edit.line_before(&edit.files()[0].path, line);
+    let (_, places) = diagnostic.key();
+    let lines = places.into_iter().map(|(_, line)| line);
+    lines
+        .map(|line| made.iter().rev().fold(line, before))
+        .collect()
+}
+
+/// What a finding is, in words, with lines of the source as it was before these changes.
+fn named(diagnostic: &Diagnostic, made: &[Edit]) -> String {
+    let (rule, _) = diagnostic.key();
+    let lines = lines(diagnostic, made);
     let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
     let noun = if lines.len() == 1 { "line" } else { "lines" };
     format!("{rule} at {noun} {}", lines.join(", "))
@@ -57,23 +67,29 @@ pub fn mend(
         text: text.to_owned(),
         ..Mended::default()
     };
-    let mut found = found;
+    let first = found;
+    let mut found = first.clone();
+    let mut made: Vec<Edit> = Vec::new();
     let mut tried: BTreeSet<(String, String)> = BTreeSet::new();
     let mut trials = 0;
     loop {
         let next = open(&found).find_map(|one| {
             let edit = one.edit.as_ref().filter(|e| only(e, &mended.text))?;
-            let new = !tried.contains(&(named(one), edit.applied(edit.files()[0])));
+            let new = !tried.contains(&(named(one, &[]), edit.applied(edit.files()[0])));
             (new && trials < MOST).then(|| (one.clone(), edit.clone()))
         });
         let Some((one, edit)) = next else {
             break;
         };
         let after = edit.applied(edit.files()[0]);
-        tried.insert((named(&one), after.clone()));
+        tried.insert((named(&one, &[]), after.clone()));
         trials += 1;
-        let help = one.help.as_deref().unwrap_or_default();
-        let what = format!("{}: {help}", named(&one));
+        // Whoever reads it has the source, and not the copy that some changes are made in.
+        let as_first =
+            |other: &&Diagnostic| other.rule == one.rule && lines(other, &[]) == lines(&one, &made);
+        let known = first.iter().find(as_first);
+        let help = known.unwrap_or(&one).help.as_deref().unwrap_or_default();
+        let what = format!("{}: {help}", named(&one, &made));
         let (proof, now) = attempt(name, &edit, &one, &found, &mut check)?;
         if let Proof::Holds(shown) = &proof {
             mended.held.push(match shown.is_empty() {
@@ -81,6 +97,7 @@ pub fn mend(
                 false => format!("{what} ({proof})"),
             });
             mended.text = after;
+            made.push(edit);
             found = now;
             continue;
         }

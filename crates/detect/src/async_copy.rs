@@ -412,19 +412,11 @@ impl Detector {
         let lane = (part.mask & !copy.over & !copy.touched).trailing_zeros();
         let (site, who) = (copy.site, copy.who);
         let begun = End::of_lanes(site, who, 1 << lane, Action::Copy, self.launch);
-        self.findings.add(Finding {
-            rule,
-            ends: vec![exit, begun],
-            place: Some(Place {
-                space: Space::Shared,
-                address: part.address[lane as usize],
-                bytes: 4,
-                mapped: true,
-            }),
-            detail: Detail::CopyReads([false, true]),
-            count: 1,
-            stale_loads: Vec::new(),
-        });
+        self.findings.add(
+            Finding::new(rule, vec![exit, begun])
+                .at(Place::new(Space::Shared, part.address[lane as usize], 4))
+                .with(Detail::CopyReads([false, true])),
+        );
     }
 
     /// Whether an access to this range may touch what a copy of the block is about to touch.
@@ -564,22 +556,21 @@ impl Detector {
         };
         let element = u64::from(access.element);
         let first = access.address[lane];
-        self.findings.add(Finding {
-            rule,
-            ends: vec![
-                end(access.site, access.who, lane, here),
-                end(site, who, other, Action::Copy),
-            ],
-            place: Some(Place {
-                space: access.space,
-                address: first + (at - first) / element * element,
-                bytes: access.element,
-                mapped: true,
-            }),
-            detail,
-            count: 1,
-            stale_loads: Vec::new(),
-        });
+        self.findings.add(
+            Finding::new(
+                rule,
+                vec![
+                    end(access.site, access.who, lane, here),
+                    end(site, who, other, Action::Copy),
+                ],
+            )
+            .at(Place::new(
+                access.space,
+                first + (at - first) / element * element,
+                access.element,
+            ))
+            .with(detail),
+        );
     }
 
     /// What was found, leaving nothing.

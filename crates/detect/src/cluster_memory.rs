@@ -13,7 +13,7 @@
 //! Blind spot: of one thread's accesses by one instruction to a block, the last one stands for all.
 
 use crate::clusters::Clusters;
-use crate::finding::{Action, Detail, End, Finding, Findings, Place};
+use crate::finding::{Action, End, Finding, Findings, Place};
 use crate::race;
 use crate::race::block::lanes;
 use crate::race::clock::Stamp;
@@ -170,19 +170,13 @@ impl Detector {
         let here = End::of_lanes(site, who, 1 << lane, last.action, self.launch);
         let exit =
             exit.map(|(who, mask, site)| End::of_lanes(site, who, mask, Action::Exit, self.launch));
-        self.findings.add(Finding {
-            rule,
-            ends: std::iter::once(here).chain(exit).collect(),
-            place: Some(Place {
-                space: Space::Shared,
-                address: last.address,
-                bytes: last.bytes,
-                mapped: true,
-            }),
-            detail: Detail::None,
-            count: 1,
-            stale_loads: Vec::new(),
-        });
+        self.findings.add(
+            Finding::new(rule, std::iter::once(here).chain(exit).collect()).at(Place::new(
+                Space::Shared,
+                last.address,
+                last.bytes,
+            )),
+        );
     }
 
     /// What was found, leaving nothing.

@@ -86,6 +86,18 @@ pub struct Place {
     pub mapped: bool,
 }
 
+impl Place {
+    /// Bytes at an offset into a space.
+    pub fn new(space: Space, address: u64, bytes: u32) -> Place {
+        Place {
+            space,
+            address,
+            bytes,
+            mapped: true,
+        }
+    }
+}
+
 /// Figures that belong to a finding.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Detail {
@@ -204,6 +216,31 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Something that was seen once, without a place or more about it.
+    pub fn new(rule: Rule, ends: Vec<End>) -> Finding {
+        Finding {
+            rule,
+            ends,
+            place: None,
+            detail: Detail::None,
+            count: 1,
+            stale_loads: Vec::new(),
+        }
+    }
+
+    /// The same, at a place.
+    pub fn at(self, place: Place) -> Finding {
+        Finding {
+            place: Some(place),
+            ..self
+        }
+    }
+
+    /// The same, with more about it.
+    pub fn with(self, detail: Detail) -> Finding {
+        Finding { detail, ..self }
+    }
+
     /// The instructions of its first two ends, the lower one first; twice the same where there is one.
     pub fn sites(&self) -> (Site, Site) {
         let first = self.ends.first().map_or(Site(u32::MAX), |e| e.site);

@@ -9,7 +9,7 @@
 //! Blind spot: a write that comes after the read. If nothing orders the two it is a data race, and
 //! found as that ([`super::race`]); if something does, the read has its value.
 
-use crate::finding::{Action, Detail, End, Finding, Findings, Place};
+use crate::finding::{Action, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::*;
 use simt::observer::{Access, AccessKind, LaunchShape, Order, Scope, Space};
@@ -148,19 +148,12 @@ impl Detector {
             action: writer.action,
             order: Some(writer.order),
         };
-        self.findings.add(Finding {
-            rule,
-            ends: vec![here, there],
-            place: Some(Place {
-                space: access.space,
-                address: first + (byte - first) / element * element,
-                bytes: access.element,
-                mapped: true,
-            }),
-            detail: Detail::None,
-            count: 1,
-            stale_loads: Vec::new(),
-        });
+        self.findings
+            .add(Finding::new(rule, vec![here, there]).at(Place::new(
+                access.space,
+                first + (byte - first) / element * element,
+                access.element,
+            )));
     }
 
     /// What was found, leaving nothing.

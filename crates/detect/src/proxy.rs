@@ -296,22 +296,17 @@ impl Detector {
         }
         let end =
             |site, who, lane: u32, action| End::of_lanes(site, who, 1 << lane, action, self.launch);
-        self.findings.add(Finding {
-            rule,
-            ends: vec![
-                end(access.site, access.who, lane, Action::Copy),
-                end(write.site, who, write.lane.into(), Action::Write),
-            ],
-            place: Some(Place {
-                space: access.space,
-                address: at,
-                bytes: access.element,
-                mapped: true,
-            }),
-            detail: Detail::CopyReads([access.kind == AccessKind::Read, false]),
-            count: 1,
-            stale_loads: Vec::new(),
-        });
+        self.findings.add(
+            Finding::new(
+                rule,
+                vec![
+                    end(access.site, access.who, lane, Action::Copy),
+                    end(write.site, who, write.lane.into(), Action::Write),
+                ],
+            )
+            .at(Place::new(access.space, at, access.element))
+            .with(Detail::CopyReads([access.kind == AccessKind::Read, false])),
+        );
     }
 
     /// See [`simt::observer::Events::block_ends`].

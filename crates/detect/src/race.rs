@@ -65,17 +65,22 @@
 //! Each fork has a shadow of its own for global memory; [`Detector::join`] compares the
 //! pages that two forks have touched ([`merge`]). Its cost is linear in the pages.
 
+mod aside;
 mod atomics;
 pub mod block;
+mod block_clock;
 pub mod cells;
 pub mod clock;
 mod concurrent_launches;
 pub mod contention;
 pub mod fence_sc;
+pub mod fences;
 mod folded;
+mod in_clusters;
 mod known;
 pub mod lines;
 mod merge;
+pub mod message;
 pub mod pages;
 mod racing_rows;
 mod readers;
@@ -90,6 +95,7 @@ pub mod strong;
 mod strong_access;
 mod strong_cell;
 pub mod sync;
+pub mod thread;
 pub mod trie;
 mod weak_access;
 
@@ -103,7 +109,7 @@ use contention::{Contention, Map};
 use pages::Pages;
 use report::Reporter;
 use resident::Resident;
-use simt::ids::{BlockId, LANES, Mask, Site};
+use simt::ids::{BlockId, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::collections::HashMap;
@@ -358,17 +364,6 @@ impl Detector {
         self.block(who.block).warps[who.warp.0 as usize].now
     }
 
-    /// Whether a thread comes after something that a thread of another block has done.
-    pub fn knows_of(&mut self, (who, lane): (WarpRef, u32), other: BlockId) -> bool {
-        let other = self.first.block(other);
-        let block = self.block(self.first.block(who.block));
-        let knows = |k: &Knowledge| k.real.events().get(other.0).is_some();
-        knows(&block.base)
-            || block
-                .thread(who.warp.0, lane)
-                .is_some_and(|t| knows(&t.known))
-    }
-
     /// Whether what a thread of another warp did at a time comes before what this thread does now.
     pub fn is_after(
         &mut self,
@@ -425,48 +420,6 @@ impl Detector {
             resident.tell(&self.launch, &mut self.reporter);
         }
         resident.block.barrier(barrier);
-    }
-
-    /// See [`Events::cluster_arrives`].
-    pub fn cluster_arrives(&mut self, party: &ClusterParty) {
-        let block = self.meets(party);
-        let known = match party.ordered {
-            true => block.publish(&[own_party(party)]),
-            // A fence before it does, as in the examples of "membar / fence" (PTX ISA).
-            false => {
-                let mut known = Knowledge::default();
-                let warp = party.who.warp.0;
-                for lane in block::lanes(party.mask) {
-                    if let Some(thread) = block.thread(warp, lane) {
-                        known.join(&thread.release.for_cluster(block.id, warp, lane));
-                    }
-                }
-                known
-            }
-        };
-        self.meetings.entry(party.cluster).or_default()[0].join(&known);
-    }
-
-    /// See [`Events::cluster_completes`].
-    pub fn cluster_completes(&mut self, cluster: u32) {
-        let [arrived, before] = self.meetings.entry(cluster).or_default();
-        *before = std::mem::take(arrived);
-    }
-
-    /// See [`Events::cluster_waits`].
-    pub fn cluster_waits(&mut self, party: &ClusterParty) {
-        let known = match self.meetings.get(&party.cluster) {
-            Some([_, before]) if party.ordered && !before.is_empty() => before.clone(),
-            _ => return,
-        };
-        self.meets(party).learns(own_party(party), &known);
-    }
-
-    fn meets(&mut self, party: &ClusterParty) -> &mut Block {
-        let at = self.find(self.first.block(party.who.block));
-        let resident = &mut self.residents[at];
-        resident.tell(&self.launch, &mut self.reporter);
-        &mut resident.block
     }
 
     /// See [`Events::block_arrives`].
@@ -531,21 +484,6 @@ impl Detector {
             return self.access_in_cluster(access, &clusters);
         }
         self.access_to(access);
-    }
-
-    /// An access in a launch in clusters: all memory is global.
-    #[cold]
-    fn access_in_cluster(&mut self, access: &Access<'_>, clusters: &Clusters) {
-        if access.space != Space::Shared {
-            let first = access.address[access.mask.trailing_zeros() as usize % LANES];
-            let scope = match clusters.is_shared(first) {
-                true => Clusters::scope(access.scope),
-                false => access.scope,
-            };
-            return self.access_to(&Access { scope, ..*access });
-        }
-        let scope = Clusters::scope(access.scope);
-        clusters.flat(access, |flat| self.access_to(&Access { scope, ..*flat }));
     }
 
     #[inline(always)]
@@ -622,14 +560,5 @@ impl Detector {
         if !weak && resident.block.communicated {
             self.contention.communicated();
         }
-    }
-}
-
-/// Lanes at a cluster's barrier, as those of a barrier of the block.
-fn own_party(party: &ClusterParty) -> Party {
-    Party {
-        warp: party.who.warp,
-        mask: party.mask,
-        site: party.site,
     }
 }

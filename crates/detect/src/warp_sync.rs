@@ -24,14 +24,10 @@ impl Detector {
                 end(std::slice::from_ref(here), launch, block, Action::Sync),
                 end(others, launch, block, action),
             ];
-            self.findings.add(Finding {
-                rule: Rule::WarpSyncMask,
-                ends: ends.into_iter().flatten().collect(),
-                place: None,
-                detail: Detail::Masks { members, lanes },
-                count: 1,
-                stale_loads: Vec::new(),
-            });
+            self.findings.add(
+                Finding::new(Rule::WarpSyncMask, ends.into_iter().flatten().collect())
+                    .with(Detail::Masks { members, lanes }),
+            );
         };
         match misuse {
             Misuse::MaskLeavesOut { lanes, members } => {

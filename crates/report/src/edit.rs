@@ -27,8 +27,13 @@ pub struct Change {
 
 impl Edit {
     /// An edit of these changes; `None` without any, where two overlap, where one is not in its file, or where the file is not the user's
-    /// to change: a header of the toolkit, or one outside of the folder.
+    /// to change: a header of the toolkit, or one outside of the folder. Lines end as the file's do.
     pub fn new(mut changes: Vec<Change>) -> Option<Edit> {
+        for change in &mut changes {
+            if change.file.text.contains("\r\n") {
+                change.text = change.text.replace("\r\n", "\n").replace('\n', "\r\n");
+            }
+        }
         changes.sort_by(|a, b| {
             (&a.file.path, a.at.start, a.at.end).cmp(&(&b.file.path, b.at.start, b.at.end))
         });

@@ -27,6 +27,7 @@ use race::{communication, race};
 use scope::scope;
 use simt::BadCall;
 use simt::mbarrier::Fault;
+use simt::memory::FAR;
 use simt::observer::{BarrierFault, ImageFault, Space};
 use std::ops::Range;
 use std::sync::Arc;
@@ -177,6 +178,10 @@ fn apart(earlier: &Guilty, later: &Guilty, condition: Option<u32>) -> String {
     )
 }
 
+/// What all threads of a cluster meet at, in CUDA and in PTX.
+const CLUSTER_BARRIER: &str =
+    "`cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`)";
+
 /// What advises a finding.
 pub(super) fn help(
     finding: &Finding,
@@ -294,11 +299,15 @@ pub(super) fn help(
         }
         Rule::ClusterMemory => match guilty.len() {
             0 | 1 => format!(
-                "let all threads of the cluster call `cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`) before {}",
+                "let all threads of the cluster call {CLUSTER_BARRIER} before {}",
+                at(0)
+            ),
+            _ if guilty[0].instruction.contains(".async") => format!(
+                "let threads of the block that ends wait for the mbarrier at which {} completes: a barrier of the cluster does not wait for it",
                 at(0)
             ),
             _ => format!(
-                "let all threads of the cluster call `cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`) after {}, before they exit",
+                "let all threads of the cluster call {CLUSTER_BARRIER} after {}, before they exit",
                 at(0)
             ),
         },
@@ -417,6 +426,12 @@ pub(super) fn help(
                 }));
             }
             let place = finding.place?;
+            if place.space == Space::Shared && place.address >= FAR {
+                return Some(Advice::from(format!(
+                    "let {} name ranks below `cluster.num_blocks()`, which is 1 in a launch without clusters",
+                    at(0)
+                )));
+            }
             if !place.mapped && finding.detail == Detail::None {
                 return Some(format!(
                     "check the pointer at {}: it points to no memory of the device",

@@ -233,7 +233,7 @@ fn pinned_ptx() {
 
     let mut missing = tree.clone();
     missing.files.remove("kernels/scan/small.BUG-1.sm_90.ptx");
-    assert_snapshot!(load(&missing), @"cases/scan/small/wrong.yaml:2:9: the pinned PTX `kernels/scan/small.BUG-1.sm_90.ptx` is missing; create it with `cargo run -- dev renew`");
+    assert_snapshot!(load(&missing), @"cases/scan/small/wrong.yaml:2:9: the pinned PTX `kernels/scan/small.BUG-1.sm_90.ptx` is missing; create it with `racetrap dev renew`");
 
     let mut edited = tree.clone();
     edited.files.insert(
@@ -241,10 +241,10 @@ fn pinned_ptx() {
         KERNEL.replace("in[0]", "in[1]").into(),
     );
     assert_snapshot!(load(&edited), @r"
-kernels/scan/small.BUG-1.sm_75.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
-kernels/scan/small.BUG-1.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
-kernels/scan/small.sm_75.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
-kernels/scan/small.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
+kernels/scan/small.BUG-1.sm_75.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `racetrap dev renew`
+kernels/scan/small.BUG-1.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `racetrap dev renew`
+kernels/scan/small.sm_75.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `racetrap dev renew`
+kernels/scan/small.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `racetrap dev renew`
 ");
 
     let mut by_hand = tree.clone();
@@ -252,14 +252,14 @@ kernels/scan/small.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed s
     by_hand
         .files
         .insert("kernels/scan/small.sm_75.ptx".to_owned(), ptx.into());
-    assert_snapshot!(load(&by_hand), @"kernels/scan/small.sm_75.ptx: out of date: it was edited by hand; renew it with `cargo run -- dev renew`");
+    assert_snapshot!(load(&by_hand), @"kernels/scan/small.sm_75.ptx: out of date: it was edited by hand; renew it with `racetrap dev renew`");
 
     let mut left_over = tree.clone();
     left_over.files.insert(
         "kernels/scan/old.sm_90.ptx".to_owned(),
         ".version 9.0".into(),
     );
-    assert_snapshot!(load(&left_over), @"kernels/scan/old.sm_90.ptx: no case uses this file; remove it or run `cargo run -- dev renew`");
+    assert_snapshot!(load(&left_over), @"kernels/scan/old.sm_90.ptx: no case uses this file; remove it or run `racetrap dev renew`");
 }
 
 #[test]

@@ -15,70 +15,17 @@
 //!
 //! A log that is full is *folded* into what the readers would keep of it ([`super::folded`]), which the barrier empties as well.
 
+use super::aside::{Aside, FEW};
 use super::block::View;
-use super::clock::Stamp;
 use super::folded::{Folded, Set};
-use simt::ids::{LANES, Mask, Site, WarpId};
+use simt::ids::LANES;
 use simt::observer::*;
 
 /// Atomics that are set aside at most, of a block among few, and among many: each takes 92 bytes. Tests fill it.
 const ROOM: usize = if cfg!(test) { 4 } else { 2048 };
 const ROOM_OF_MANY: usize = 128;
-/// Blocks that are few.
-pub const FEW: usize = 16;
 /// Granules of the largest shared memory whose atomics are set aside: a granule's number takes 16 bits.
 const GRANULES: usize = 1 << 16;
-
-/// Lanes of a warp that performed an atomic on one granule each.
-#[derive(Clone, Copy, Debug)]
-pub struct Aside {
-    /// When.
-    pub stamp: Stamp,
-    /// The floor of its warp.
-    pub warp_floor: Stamp,
-    /// The warp.
-    pub warp: u32,
-    /// Which lanes.
-    pub mask: Mask,
-    /// What it does, as [`super::contention`] has it, if that is to be told.
-    pub role: u32,
-    site: Site,
-    kind: AccessKind,
-    order: Order,
-    /// Its scope.
-    pub scope: Scope,
-}
-
-const _: () = assert!(size_of::<Aside>() + size_of::<[u16; LANES]>() == 92);
-
-impl Aside {
-    /// What was set aside, as the access that it was, of a warp of block `who`, to elements of `1 << shift` bytes.
-    pub fn access<'a>(&self, who: WarpRef, address: &'a [u64; LANES], shift: u32) -> Access<'a> {
-        Access {
-            site: self.site,
-            who: WarpRef {
-                warp: WarpId(self.warp),
-                ..who
-            },
-            mask: self.mask,
-            space: Space::Shared,
-            address,
-            neighbours: None,
-            element: 1 << shift,
-            elements: 1,
-            kind: self.kind,
-            non_coherent: false,
-            fragment: false,
-            asynchronous: false,
-            order: self.order,
-            scope: self.scope,
-            wrote: self.mask,
-            dropped: 0,
-            initial: 0,
-            stores: None,
-        }
-    }
-}
 
 /// The atomics of a block that were set aside since the last barrier.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 //! exact clocks where those don't suffice.
 
 use super::clock::{BlockClock, Knowledge, Stamp};
-use super::sync::{Collected, Thread};
+use super::thread::{Collected, Snapshot, Thread};
 use simt::ids::Mask;
 use simt::observer::{BlockBarrier, Party};
 
@@ -89,6 +89,20 @@ impl Block {
     /// The exact state of a thread, if any thread of the block has some.
     pub fn thread(&self, warp: u32, lane: u32) -> Option<&Thread> {
         self.threads.get((warp * 32 + lane) as usize)
+    }
+
+    /// What a thread knows now, its current stamp included.
+    pub fn snapshot(&self, warp: u32, lane: u32) -> Snapshot {
+        let w = &self.warps[warp as usize];
+        let thread = self.thread(warp, lane);
+        Snapshot {
+            base: self.base.clone(),
+            known: thread.map(|t| t.known.clone()).unwrap_or_default(),
+            block_floor: self.floor,
+            warp_floor: w.floor,
+            bound: w.now + 1,
+            sc: thread.and_then(|t| t.sc.clone()),
+        }
     }
 
     /// To be called when a thread has learnt something by itself.

@@ -16,58 +16,10 @@
 //! Blind spot: from a narrow fence another one learns of the wide fences before it, not of narrow ones in other blocks. What
 //! only these would order is reported as unordered.
 
-use super::clock::{BlockClock, Clock};
-use super::trie::{Join, Trie};
-
-/// What threads did, by block.
-pub type Events = Trie<BlockClock>;
-
-/// What fences of the threads of one block knew.
-#[derive(Clone, Debug, Default)]
-struct Near {
-    events: Events,
-    /// What the wide fences before them knew.
-    wide: Events,
-}
-
-impl Join for Near {
-    fn join(&mut self, other: &Near) -> bool {
-        let events = self.events.join(&other.events);
-        self.wide.join(&other.wide) || events
-    }
-
-    fn covers(&self, other: &Near) -> bool {
-        self.events.covers(&other.events) && self.wide.covers(&other.wide)
-    }
-}
-
-/// What some fences knew when they were executed.
-#[derive(Clone, Debug, Default)]
-pub struct FenceSet {
-    wide: Events,
-    near: Trie<Near>,
-}
+use super::clock::Clock;
+use super::fences::{Events, FenceSet, Near};
 
 impl FenceSet {
-    /// Whether there is no fence in it.
-    pub fn is_empty(&self) -> bool {
-        self.wide.is_empty() && self.near.is_empty()
-    }
-
-    /// Adds the fences of another set; whether that told it anything.
-    pub fn join(&mut self, other: &FenceSet) -> bool {
-        let wide = self.wide.join(&other.wide);
-        self.near.join(&other.near) || wide
-    }
-
-    fn covers(&self, other: &FenceSet) -> bool {
-        self.wide.covers(&other.wide) && self.near.covers(&other.near)
-    }
-
-    fn same(&self, other: &FenceSet) -> bool {
-        self.wide.same(&other.wide) && self.near.same(&other.near)
-    }
-
     /// Adds a fence of a thread of `block` that knew this.
     fn add(&mut self, block: u32, wide: bool, known: &Clock) {
         if wide {
@@ -82,35 +34,6 @@ impl FenceSet {
             wide,
         };
         self.near.raise(block, &near);
-    }
-}
-
-/// The `fence.sc`s that matter to a thread.
-#[derive(Clone, Debug, Default)]
-pub struct Fences {
-    /// Those that precede it in base causality order.
-    pub before: FenceSet,
-    /// Those that must precede its next one.
-    pub due: FenceSet,
-}
-
-impl Fences {
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.before.is_empty() && self.due.is_empty()
-    }
-    /// Adds what another thread knows; whether that told it anything.
-    pub fn join(&mut self, other: &Fences) -> bool {
-        let before = self.before.join(&other.before);
-        self.due.join(&other.due) || before
-    }
-    /// Whether another thread knows no more.
-    pub fn covers(&self, other: &Fences) -> bool {
-        self.before.covers(&other.before) && self.due.covers(&other.due)
-    }
-    /// Whether the two share their nodes.
-    pub fn same(&self, other: &Fences) -> bool {
-        self.before.same(&other.before) && self.due.same(&other.due)
     }
 }
 

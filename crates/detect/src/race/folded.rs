@@ -4,7 +4,7 @@
 //! a loop of any length takes memory for its threads and granules alone. The shadow keeps the last atomic on each granule, so it is told of
 //! no others ([`last_of_each`]).
 
-use super::atomics::{Aside, FEW};
+use super::aside::{Aside, FEW};
 use super::block::lanes;
 use super::clock::Stamp;
 use simt::ids::{LANES, Mask};

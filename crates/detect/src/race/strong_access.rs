@@ -3,10 +3,11 @@
 use super::Shape;
 use super::block::{Block, lanes};
 use super::cells::Cells;
+use super::message::{Reach, is_wide};
 use super::pages::Shadow;
 use super::report::{Current, Reporter};
 use super::strong::{AccessShape, Loads, StrongAccess};
-use super::sync::{self, Location, Operation, Reach, is_wide};
+use super::sync::{self, Location, Operation};
 use simt::ids::Mask;
 use simt::observer::*;
 

@@ -14,311 +14,13 @@
 //! before later accesses, as communication does, although these ran first.
 
 use super::block::{Block, lanes};
-use super::clock::{BlockClock, Clock, Knowledge, Stamp};
-use super::fence_sc::FenceSet;
-use super::trie::Trie;
+use super::clock::Knowledge;
+use super::fences::FenceSet;
+use super::message::{Message, Reach};
+use super::thread::{Collected, LastSc, Met, Pending};
 use simt::ids::Mask;
 use simt::observer::{FenceOrder, Scope};
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Whether a scope reaches beyond the cluster.
-pub fn is_wide(scope: Scope) -> bool {
-    matches!(scope, Scope::Gpu | Scope::Sys)
-}
-
-/// How far a scope reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
-    /// To the block.
-    Block,
-    /// To the blocks of the cluster.
-    Cluster,
-    /// To all of the launch.
-    Grid,
-}
-
-impl Reach {
-    /// That of a scope.
-    pub fn of(scope: Scope) -> Reach {
-        match scope {
-            Scope::Cta => Reach::Block,
-            Scope::Cluster => Reach::Cluster,
-            Scope::Gpu | Scope::Sys => Reach::Grid,
-        }
-    }
-
-    const ALL: [Reach; 3] = [Reach::Block, Reach::Cluster, Reach::Grid];
-}
-
-/// What a location's value carries to those who acquire it.
-#[derive(Clone, Debug, Default)]
-pub struct Message {
-    /// From release patterns whose first operation has a wide scope: for everybody who
-    /// acquires at a wide scope.
-    wide: Clock,
-    /// From all release patterns, by block: for this block's threads. The releaser's own one, and those of its cluster if the scope reaches them.
-    by_block: Trie<Clock>,
-    /// From all, as if every scope were wide.
-    ideal: Clock,
-}
-
-impl Message {
-    /// Whether it carries nothing.
-    pub fn is_empty(&self) -> bool {
-        self.ideal.is_empty()
-    }
-
-    /// Adds another message.
-    pub fn join(&mut self, other: &Message) {
-        self.wide.join(&other.wide);
-        self.by_block.join(&other.by_block);
-        self.ideal.join(&other.ideal);
-    }
-
-    /// Adds what a thread of a block, of the cluster with these members, released at a scope.
-    pub fn release(&mut self, block: u32, members: &[u32], reach: Reach, known: &Knowledge) {
-        if reach == Reach::Grid {
-            self.wide.join(&known.real);
-        }
-        self.by_block.raise(block, &known.real);
-        if reach != Reach::Block {
-            let others = members.iter().filter(|other| **other != block);
-            others.for_each(|other| self.by_block.raise(*other, &known.real));
-        }
-        self.ideal.join(&known.ideal);
-    }
-
-    /// The part that passes where a scope is too narrow: none, but for the idea of it.
-    pub fn beyond_scope(&self) -> Message {
-        Message {
-            ideal: self.ideal.clone(),
-            ..Message::default()
-        }
-    }
-
-    /// What a thread of `block` learns when it acquires at a scope (PTX ISA, "Memory
-    /// synchronization": the first operation of the release pattern and the last of the
-    /// acquire pattern must be morally strong).
-    fn acquire(&self, block: u32, wide: bool, known: &mut Knowledge) {
-        if wide {
-            known.real.join(&self.wide);
-        }
-        if let Some(clock) = self.by_block.get(block) {
-            known.real.join(clock);
-        }
-        known.ideal.join(&self.ideal);
-    }
-}
-
-/// What a thread knew at some moment, put together only when it is needed.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    base: Knowledge,
-    known: Knowledge,
-    block_floor: Stamp,
-    warp_floor: Stamp,
-    /// Its own events below this are included.
-    bound: Stamp,
-    /// Its own last `fence.sc`.
-    sc: Option<LastSc>,
-}
-
-/// A thread's last `fence.sc`: whether its scope is wide, and what was known then. Those before it are
-/// part of what was known.
-#[derive(Clone, Debug)]
-pub struct LastSc {
-    wide: bool,
-    at: Arc<Snapshot>,
-}
-
-impl Snapshot {
-    /// Of a thread, its current stamp included.
-    pub fn of(block: &Block, warp: u32, lane: u32) -> Snapshot {
-        let w = &block.warps[warp as usize];
-        let thread = block.thread(warp, lane);
-        Snapshot {
-            base: block.base.clone(),
-            known: thread.map(|t| t.known.clone()).unwrap_or_default(),
-            block_floor: block.floor,
-            warp_floor: w.floor,
-            bound: w.now + 1,
-            sc: thread.and_then(|t| t.sc.clone()),
-        }
-    }
-
-    /// As one piece.
-    pub fn knowledge(&self, block: u32, warp: u32, lane: u32) -> Knowledge {
-        let mut all = self.base.clone();
-        all.join(&self.known);
-        let mut own = BlockClock::floor(self.block_floor);
-        self.add_own(&mut own, warp, lane);
-        all.raise(block, &own);
-        if let Some(sc) = &self.sc {
-            let known = sc.at.knowledge(block, warp, lane);
-            all.fenced(block, sc.wide, &known);
-        }
-        all
-    }
-
-    fn add_own(&self, own: &mut BlockClock, warp: u32, lane: u32) {
-        own.raise_warp(warp, self.warp_floor);
-        own.raise_lanes(warp, 1 << lane, self.bound);
-    }
-}
-
-/// The `fence.sc`s of several threads of a block, put together: what all of them knew counts as known by one, since whoever
-/// collects them comes after all.
-#[derive(Clone, Debug, Default)]
-pub struct Collected {
-    /// Those so far.
-    all: Knowledge,
-    /// A group that knows the same of others: the first of them, and what they did.
-    group: Option<(LastSc, BlockClock)>,
-}
-
-impl Collected {
-    /// Adds the last `fence.sc` of a thread.
-    pub fn add(&mut self, block: u32, warp: u32, lane: u32, sc: &LastSc) {
-        if let Some((first, own)) = &mut self.group {
-            let same = first.wide == sc.wide
-                && first.at.block_floor == sc.at.block_floor
-                && first.at.base.same(&sc.at.base)
-                && first.at.known.same(&sc.at.known);
-            if same {
-                sc.at.add_own(own, warp, lane);
-                return;
-            }
-        }
-        self.end_group(block);
-        let mut own = BlockClock::floor(sc.at.block_floor);
-        sc.at.add_own(&mut own, warp, lane);
-        self.group = Some((sc.clone(), own));
-    }
-
-    fn end_group(&mut self, block: u32) {
-        if let Some((sc, own)) = self.group.take() {
-            let mut known = sc.at.base.clone();
-            known.join(&sc.at.known);
-            known.raise(block, &own);
-            self.all.fenced(block, sc.wide, &known);
-        }
-    }
-
-    /// What comes after all of them knows.
-    pub fn finish(mut self, block: u32) -> Knowledge {
-        self.end_group(block);
-        self.all
-    }
-}
-
-/// The last release fence of each width that a thread has executed.
-#[derive(Clone, Debug, Default)]
-pub struct ReleaseFences([Option<Snapshot>; 3]);
-
-impl ReleaseFences {
-    fn set(&mut self, reach: Reach, snapshot: Snapshot) {
-        self.0[reach as usize] = Some(snapshot);
-    }
-    /// Whether none was executed.
-    pub fn is_empty(&self) -> bool {
-        self.0.iter().all(Option::is_none)
-    }
-    /// What those that reach beyond the block published: for who meets the thread at a barrier of the cluster that orders nothing itself.
-    pub fn for_cluster(&self, block: u32, warp: u32, lane: u32) -> Knowledge {
-        let mut all = Knowledge::default();
-        for reach in [Reach::Cluster, Reach::Grid] {
-            if let Some(snapshot) = &self.0[reach as usize] {
-                all.join(&snapshot.knowledge(block, warp, lane));
-            }
-        }
-        all
-    }
-
-    /// Adds what they published to a message.
-    fn publish(&self, block: &Block, warp: u32, lane: u32, message: &mut Message) {
-        for (reach, snapshot) in Reach::ALL.into_iter().zip(&self.0) {
-            if let Some(snapshot) = snapshot {
-                let known = snapshot.knowledge(block.id, warp, lane);
-                message.release(block.id, &block.members, reach, &known);
-            }
-        }
-    }
-}
-
-/// The exact state of a thread.
-#[derive(Clone, Debug, Default)]
-pub struct Thread {
-    /// What it knows beyond the block's floors and base.
-    pub known: Knowledge,
-    /// Its release fences: a later strong write completes the pattern.
-    pub release: ReleaseFences,
-    /// Its last `fence.sc`, if no barrier came since.
-    pub sc: Option<LastSc>,
-    /// What it published by release operations, by location: its later strong writes there
-    /// carry it on (PTX ISA, "Release and Acquire Patterns", second form).
-    releases: HashMap<(u64, Reach), Knowledge>,
-    /// What its strong reads have brought, by location: a later acquire fence (or acquire
-    /// operation on the location) completes the pattern.
-    pending: Vec<Pending>,
-    /// The read of a location that it has last told of fences, and been told.
-    met: Option<Met>,
-}
-
-impl Thread {
-    /// Its strong reads that no acquire has followed, by instruction, each with what an acquire would bring.
-    pub fn unacquired(&self, block: u32) -> impl Iterator<Item = (u32, Knowledge)> + '_ {
-        self.pending.iter().map(move |pending| {
-            let mut known = Knowledge::default();
-            pending.message.acquire(block, true, &mut known);
-            (pending.site, known)
-        })
-    }
-
-    /// What an acquire fence would bring now, if anything.
-    pub fn would_acquire(&self, block: u32) -> Option<Knowledge> {
-        let mut known = Knowledge::default();
-        for Pending { message, .. } in &self.pending {
-            message.acquire(block, true, &mut known);
-        }
-        (!known.is_empty()).then_some(known)
-    }
-}
-
-/// What strong reads of a location have brought.
-#[derive(Clone, Debug)]
-struct Pending {
-    name: u64,
-    message: Message,
-    /// The last read, by instruction.
-    site: u32,
-    /// Of the last read, if it was morally strong with the write.
-    epoch: Option<Arc<()>>,
-}
-
-/// A read that would find and leave nothing new if nothing has changed since.
-#[derive(Clone, Debug)]
-struct Met {
-    name: u64,
-    epoch: Arc<()>,
-    base: Knowledge,
-    known: Knowledge,
-    sc: Option<LastSc>,
-}
-
-impl Met {
-    fn again(&self, name: u64, epoch: &Arc<()>, base: &Knowledge, thread: &Thread) -> bool {
-        let sc = match (&self.sc, &thread.sc) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(&a.at, &b.at),
-            _ => false,
-        };
-        sc && self.name == name
-            && Arc::ptr_eq(&self.epoch, epoch)
-            && self.base.same(base)
-            && self.known.same(&thread.known)
-    }
-}
 
 /// Some `fence.sc`s, such as those before accesses to a location, as the scopes have it and as if all were wide.
 #[derive(Clone, Debug, Default)]
@@ -538,10 +240,13 @@ impl Location {
                     message.release(id, &block.members, reach, known);
                 }
             }
-            (thread.release).publish(block, op.warp, op.lane, &mut message);
+            let of = (id, &block.members[..]);
+            (thread.release).publish(of, (op.warp, op.lane), &mut message);
         }
         if op.releases {
-            let known = Snapshot::of(block, op.warp, op.lane).knowledge(id, op.warp, op.lane);
+            let known = block
+                .snapshot(op.warp, op.lane)
+                .knowledge(id, op.warp, op.lane);
             message.release(id, &block.members, op.reach, &known);
             let thread = block.thread_mut(op.warp, op.lane);
             thread.releases.insert((op.name, op.reach), known);
@@ -622,13 +327,13 @@ pub fn fence(
                 thread.known.join(&own.finish(id));
                 learnt_before = true;
             }
-            let at = Arc::new(Snapshot::of(block, warp, lane));
+            let at = Arc::new(block.snapshot(warp, lane));
             block.thread_mut(warp, lane).sc = Some(LastSc { wide, at });
             if let Some(before) = &mut before {
                 before.publish_all(block, warp, lane);
             }
         }
-        let snapshot = Snapshot::of(block, warp, lane);
+        let snapshot = block.snapshot(warp, lane);
         block.thread_mut(warp, lane).release.set(reach, snapshot);
     }
     if learnt_before {

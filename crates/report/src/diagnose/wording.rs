@@ -8,7 +8,8 @@ use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
 use simt::mbarrier::{Fault, MOST_BYTES};
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope};
+use simt::memory::FAR;
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -418,6 +419,12 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
     let outside = matches!(finding.rule, Rule::OutOfBounds | Rule::MisalignedAccess);
     if !outside {
         return None;
+    }
+    if place.space == Space::Shared && place.address >= FAR {
+        let (rank, at) = (place.address / FAR - 1, place.address % FAR);
+        return Some(format!(
+            "the address leads to byte {at:#x} of the shared memory of rank {rank} in the block's cluster, and nothing is there"
+        ));
     }
     let nearest = names.meant(finding);
     let Some((region, bytes)) = nearest.and_then(|r| Some((r, r.bytes?))) else {

@@ -3,7 +3,8 @@
 use super::barrier::{Unplaced, Wanted};
 use super::between::between;
 use super::{
-    Advice, Guilty, apart, barrier_advice, defines, edits, if_reached, roles, same_line, update,
+    Advice, CLUSTER_BARRIER, Guilty, apart, barrier_advice, defines, edits, if_reached, roles,
+    same_line, update,
 };
 use crate::KernelView;
 use crate::diagnose::own_line;
@@ -22,7 +23,9 @@ pub(super) fn race(
     let place = finding.place?;
     let same_line = same_line(a, b);
     if place.space == Space::Shared && earlier.block != later.block {
-        return Some(of_cluster(a, b).into());
+        // An update of another block's memory wants an atomic operation, as one of its own does.
+        let update = update::advice(finding, guilty, view);
+        return update.or_else(|| Some(of_cluster(a, b).into()));
     }
     if let Some(mask) = edits::active_mask(a, b, defines(view))
         && (earlier.block, earlier.thread.warp()) == (later.block, later.thread.warp())
@@ -163,7 +166,7 @@ pub(super) fn race(
 
 /// What orders accesses of different blocks to the shared memory of one of them.
 fn of_cluster(a: &Guilty, b: &Guilty) -> String {
-    const BARRIER: &str = "`cluster.sync()` (`barrier.cluster.arrive` and `barrier.cluster.wait`)";
+    const BARRIER: &str = CLUSTER_BARRIER;
     let copies = |one: &Guilty| one.instruction.contains(".async");
     match same_line(a, b) {
         _ if copies(a) || copies(b) => {

@@ -1,8 +1,8 @@
 //! Bulk copies, asynchronous stores and late arrivals: right values, whichever engine runs them and whenever the schedule performs them.
 
+use crate::kernel::{lowered, session};
 use detect::rules::Rule;
-use session::{Options, Session};
-use simt::{Dim3, Engine, Launch, Limits, Program, ScheduleSpec};
+use simt::{Dim3, Engine, Launch};
 
 const SCHEDULES: [&str; 7] = [
     "lockstep",
@@ -30,18 +30,8 @@ fn run(body: &str, arrivals: u32, schedule: &str, engine: Engine) -> (Vec<u32>, 
          cvt.u32.u64 %r0, %d0;\nadd.u32 %own, %tile, %r0;\nsetp.eq.u32 %first, %t, 0;\n\
          @%first mbarrier.init.shared.b64 [%bar], {arrivals};\nbar.sync 0;\n{body}\nret;\n}}\n"
     );
-    let module = ptx::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let program = Program::lower(&module, &text, "k").unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let schedule: ScheduleSpec = schedule.parse().unwrap();
-    let mut session = Session::new(Options {
-        schedule,
-        limits: Limits {
-            steps: 100_000,
-            engine,
-            ..Limits::default()
-        },
-        ..Options::default()
-    });
+    let program = lowered(&text);
+    let mut session = session(schedule, engine, 100_000);
     let data = session.device().alloc(4 * WORDS as u64, "data").unwrap();
     let begun: Vec<u8> = (0..WORDS as u32)
         .flat_map(|k| (3 * k).to_le_bytes())

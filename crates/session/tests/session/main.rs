@@ -12,6 +12,7 @@ mod clusters;
 mod communication;
 mod engines;
 mod guards;
+mod kernel;
 mod limits;
 mod litmus;
 mod promises;

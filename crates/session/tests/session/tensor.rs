@@ -1,9 +1,9 @@
 //! Tensor copies: the bytes that the manual says, whichever engine runs them and whenever the schedule performs them.
 
+use crate::kernel::{lowered, session};
 use detect::rules::Rule;
-use session::{Options, Session};
 use simt::tensor_map::{Arguments, Swizzle, TensorMap};
-use simt::{Dim3, Engine, Launch, Limits, Program, ScheduleSpec};
+use simt::{Dim3, Engine, Launch};
 
 const SCHEDULES: [&str; 5] = ["lockstep", "lane-by-lane", "random:1", "pct:3:3", "weak:4"];
 const THREADS: u32 = 64;
@@ -87,18 +87,8 @@ fn run(body: &str, tensor: Tensor, schedule: &str, engine: Engine) -> Left {
             ))
             .collect::<String>(),
     );
-    let module = ptx::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let program = Program::lower(&module, &text, "k").unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let schedule: ScheduleSpec = schedule.parse().unwrap();
-    let mut session = Session::new(Options {
-        schedule,
-        limits: Limits {
-            steps: 100_000,
-            engine,
-            ..Limits::default()
-        },
-        ..Options::default()
-    });
+    let program = lowered(&text);
+    let mut session = session(schedule, engine, 100_000);
     let bytes = 2 * ROWS * COLUMNS;
     let device = session.device();
     let data = device.alloc(bytes, "tensor").unwrap();
