@@ -34,21 +34,15 @@ Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 incon
 /// Selects the catalogue.
 #[derive(Args, Clone, Debug)]
 pub struct Where {
-    /// A folder with `kernels` and `cases` [default: this one, if it has both; else the catalogue inside racetrap]
+    /// A folder with `kernels` and `cases` [default: this one or the nearest above it that has both; else the catalogue inside racetrap]
     #[arg(long, value_name = "FOLDER")]
     catalog: Option<PathBuf>,
 }
 
 impl Where {
     /// The folder, unless it is the catalogue inside racetrap.
-    pub fn folder(&self) -> Option<&Path> {
-        let here = || {
-            let has = |name: &str| Path::new(name).is_dir();
-            // racetrap's own checkout has what it was built from.
-            let is_project = has("kernels") && has("cases") && !has("sanitizer/evidence");
-            is_project.then(|| Path::new("."))
-        };
-        self.catalog.as_deref().or_else(here)
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.catalog.clone().or_else(project)
     }
 
     /// Where the evidence of GPUs is kept.
@@ -84,7 +78,7 @@ impl Where {
     /// Loads the catalogue.
     pub fn load(&self) -> Result<Catalog, Failure> {
         let catalog = match self.folder() {
-            Some(folder) => Catalog::read(folder),
+            Some(folder) => Catalog::read(&folder),
             None => Catalog::embedded(),
         };
         catalog.map_err(|errors| {
@@ -103,6 +97,20 @@ impl Where {
             }
         })
     }
+}
+
+/// The project that the current folder is in: the nearest folder with `kernels` and `cases`. racetrap's own checkout is none, since it has what
+/// racetrap was built from.
+fn project() -> Option<PathBuf> {
+    let has = |folder: &Path, name: &str| folder.join(name).is_dir();
+    let here = std::env::current_dir().ok()?;
+    let found = here
+        .ancestors()
+        .find(|folder| has(folder, "kernels") && has(folder, "cases"))?;
+    (!has(found, "sanitizer/evidence")).then(|| match found == here {
+        true => PathBuf::from("."),
+        false => found.to_owned(),
+    })
 }
 
 /// Options of `racetrap run`.

@@ -124,7 +124,7 @@ struct Outcome {
 ///
 /// The catalogue has errors, a kernel does not compile, a pattern matches nothing, or there is no GPU where one was asked for.
 pub fn test(args: &TestArgs, color: bool) -> Result<(String, u8), Failure> {
-    let folder = args.run.place.folder().map(Path::to_owned);
+    let folder = args.run.place.folder();
     if let (Some(folder), false) = (&folder, args.locked) {
         harness::load(folder, true)
             .map_err(|error| Failure::usage("the catalogue can't be tested").text(error))?;

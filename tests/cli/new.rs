@@ -75,7 +75,8 @@ fn a_project_is_found_from_its_folder() {
     }
     let shown = racetrap(&at, &["list"]);
     assert!(shown.contains("2 cases: 1 buggy, 1 correct"), "{shown}");
-    let shown = racetrap(&at, &["run"]);
+    // From below it, too.
+    let shown = racetrap(&at.join("kernels/example"), &["run"]);
     assert!(shown.contains("findings in correct kernels 0/1"), "{shown}");
     assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
     // The case of the past bug, as if its kernel were right.

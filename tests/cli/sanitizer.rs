@@ -325,6 +325,7 @@ fn lists_of_tests_pass_through() {
 }
 
 /// racetrap's own checks, on the simulated driver: the whole way from a wrapper to a verdict, without a GPU.
+#[cfg(feature = "device")]
 #[rstest::rstest]
 #[case::caught(BUGGY, "caught", 0)]
 #[case::clean(CORRECT, "clean", 0)]

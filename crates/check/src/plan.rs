@@ -48,6 +48,8 @@ pub enum Origin {
         line: u32,
         /// Whether the sizes of buffers are what the program makes them: reaching outside is an error then.
         binding: bool,
+        /// Whether what a buffer holds was guessed, since the program's text does not tell it.
+        filled_by_guess: bool,
     },
     /// The host program, with values that racetrap chose for what its text does not tell ([`Followed`]).
     Followed,

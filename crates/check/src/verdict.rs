@@ -482,6 +482,11 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
                     "as {} passes it, enlarged because the kernel accesses more",
                     line(at)
                 )),
+                Some(Origin::Host {
+                    line: at,
+                    filled_by_guess: true,
+                    ..
+                }) => Some(format!("sized as {} passes it, filled by guess", line(at))),
                 Some(Origin::Host { line: at, .. }) => Some(format!("as {} passes it", line(at))),
                 Some(Origin::Given) | None => None,
             },

@@ -84,6 +84,10 @@ impl Pointers {
 
 /// The pointer in the first argument of a call: without casts and `&`.
 fn name(statement: &str, function: &str) -> Option<String> {
+    // Of several calls, as in `CHECK(cudaMalloc(&a, n)); CHECK(cudaMalloc(&b, n));`, nobody knows which it was.
+    if statement.matches(function).count() > 1 {
+        return None;
+    }
     let after = &statement[statement.find(function)? + function.len()..];
     let after = match after.trim_start().strip_prefix('<') {
         Some(template) => &template[template.find('>')? + 1..],
@@ -144,6 +148,7 @@ mod tests {
             ("cudaMalloc((void**)(&p), 4)", Some("p")),
             ("cudaMalloc(out, 4)", Some("out")),
             ("cudaMalloc(&(p), 4)", Some("p")),
+            ("CHECK(cudaMalloc(&a, 4)); CHECK(cudaMalloc(&b, 4));", None),
             ("cudaMalloc(&pick(a, b), 4)", None),
             ("make(p)", None),
         ] {

@@ -25,9 +25,10 @@ impl Plan {
             .zip(&self.parameters.0)
             .all(|(argument, parameter)| is_known(argument, parameter))
             && host.followed.is_none();
-        let origin = Origin::Host {
+        let origin = |filled_by_guess| Origin::Host {
             line: host.launch.line,
             binding: known && !numbers_given,
+            filled_by_guess,
         };
         self.host_file.clone_from(&host.file);
         let mut followed = vec![false; arguments.len()];
@@ -45,13 +46,17 @@ impl Plan {
             };
             if let Some(value) = value.filter(|v| fits_parameter(v, &self.parameters, index)) {
                 followed[index] = true;
+                let filled_by_guess = match (&value, &guess) {
+                    (Value::Buffer(new), Value::Buffer(old)) => new.fill == old.fill,
+                    _ => false,
+                };
                 let number = matches!(value, Value::Scalar(..));
                 self.values[index].value = value;
                 let guess = |f: &Followed| f.depends.get(index).copied().unwrap_or(false);
                 self.values[index].origin =
                     match number && host.followed.as_ref().is_some_and(guess) {
                         true => Origin::Followed,
-                        false => origin,
+                        false => origin(filled_by_guess),
                     };
             }
         }

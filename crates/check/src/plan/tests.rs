@@ -252,6 +252,7 @@ fn contents_of_the_hosts_arrays_do_not_grow() {
     let parameters = Parameters::of(&ptx::parse(ptx).unwrap(), "_Z1kPiS_", None);
     let mut plan = Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap();
     plan.values[0].origin = Origin::Host {
+        filled_by_guess: false,
         line: 1,
         binding: false,
     };

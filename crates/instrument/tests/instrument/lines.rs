@@ -2,7 +2,6 @@
 //! enumerating all pairs of accesses finds, and a kernel with races is hardly ever reported as one without.
 
 use crate::watched;
-use device::job::{Buffer, Job, Launch, Param, Step};
 use racetrap_instrument::layout::RawFinding;
 use simt::ScheduleSpec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,21 +163,8 @@ ret;
 }
 
 fn reported(ptx: &str) -> BTreeSet<(usize, usize)> {
-    let job = Job {
-        ptx: ptx.to_owned(),
-        buffers: vec![Buffer::of(vec![0; 2048])],
-        steps: vec![Step::Launch(Launch {
-            entry: "k".to_owned(),
-            grid: [BLOCKS as u32, 1, 1],
-            block: [THREADS as u32, 1, 1],
-            shared: 0,
-            params: vec![Param::Buffer(0)],
-            cooperative: false,
-            cluster: None,
-            stream: 0,
-        })],
-        ..Job::default()
-    };
+    let shape = (BLOCKS as u32, THREADS as u32);
+    let job = watched::one_launch(ptx.to_owned(), "k", shape, 2048);
     let ran = watched::run(&job, &ScheduleSpec::Lockstep, 60_000_000);
     assert!(ran.ended, "{ptx}");
     let line = |site: u32, found: &RawFinding| {

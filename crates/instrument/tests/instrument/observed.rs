@@ -1,7 +1,7 @@
 //! What strong reads have observed comes before what follows them, without any fence ("Causality Order").
 
 use crate::watched;
-use device::job::{Buffer, Job, Launch, Param, Step};
+use device::job::Job;
 use simt::ScheduleSpec;
 
 /// Blocks count themselves, and who counts last, by `last`, resets the counter. `early`: everybody does, before counting.
@@ -31,26 +31,7 @@ DONE:
 }}
 "
     );
-    Job {
-        ptx,
-        buffers: vec![Buffer {
-            bytes: 4,
-            data: Some(vec![0; 4].into()),
-            read_bytes: None,
-            symbol: None,
-        }],
-        steps: vec![Step::Launch(Launch {
-            entry: "counter".to_owned(),
-            grid: [4, 1, 1],
-            block: [1, 1, 1],
-            shared: 0,
-            params: vec![Param::Buffer(0)],
-            cooperative: false,
-            cluster: None,
-            stream: 0,
-        })],
-        ..Job::default()
-    }
+    watched::one_launch(ptx, "counter", (4, 1), 4)
 }
 
 #[test]

@@ -260,3 +260,22 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         ended,
     }
 }
+
+/// One launch of a kernel, in so many blocks of so many threads, on a buffer of so many bytes of zeros.
+pub fn one_launch(ptx: String, entry: &str, (blocks, threads): (u32, u32), bytes: usize) -> Job {
+    Job {
+        ptx,
+        buffers: vec![Buffer::of(vec![0; bytes])],
+        steps: vec![Step::Launch(device::job::Launch {
+            entry: entry.to_owned(),
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            shared: 0,
+            params: vec![Param::Buffer(0)],
+            cooperative: false,
+            cluster: None,
+            stream: 0,
+        })],
+        ..Job::default()
+    }
+}
