@@ -497,4 +497,12 @@ fn a_wait_of_two_builds_is_one_deadlock() {
         "{shown}"
     );
     assert!(!shown.contains("no-progress"), "{shown}");
+    // Alone, the map is missing, and that is said.
+    let shown = racetrap(Path::new(env!("CARGO_MANIFEST_DIR")), &arguments[..2]);
+    assert!(shown.contains("unsupported "), "{shown}");
+    assert!(
+        shown.contains("give `--arg 'in=tensor:f16[64,128]:box=64,64'`"),
+        "{shown}"
+    );
+    assert!(!shown.contains("000000000000"), "{shown}");
 }
