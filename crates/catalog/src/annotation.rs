@@ -283,7 +283,7 @@ pub fn applying<'a>(
             line: e.line,
             column: 0,
         },
-        problem: e.problem,
+        problem: e.problem.to_string(),
     })?;
     Ok(tags
         .iter()

@@ -256,6 +256,9 @@ pub fn judge(
     }
     if let Some(gpu) = told.gpu.filter(|_| stop.is_none()) {
         summary = format!("{summary}; as on sm_{gpu}");
+        if let Some(name) = input.newer.as_ref().and_then(|newer| newer.name.as_deref()) {
+            summary += &format!(", which `{}` needs", ptx::shortened(name));
+        }
     }
     if let Some(how) = input.confined.and_then(unconfined) {
         summary = format!("{summary}; the compiler was not confined: {how}");

@@ -143,7 +143,7 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void)
     const STRINGS: isize = 5;
     const LENGTH: isize = 10;
     // SAFETY: the loader passes the description of an object that stays while this runs, whose program headers say where its
-    // dynamic section is; that ends in an entry of tag 0, and its strings end in zeros. `search` is ours.
+    // dynamic section is and how long, and that where its strings are and how long. `search` is ours.
     unsafe {
         let (info, search) = (&*info, &mut *search.cast::<Search<'_>>());
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
@@ -151,23 +151,30 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void)
         let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
             return 0;
         };
-        let mut entry = (base + dynamic.p_vaddr as usize) as *const Dynamic;
+        let start = (base + dynamic.p_vaddr as usize) as *const Dynamic;
+        let entries = dynamic.p_memsz as usize / size_of::<Dynamic>();
+        let entries = std::slice::from_raw_parts(start, entries);
         let (mut names, mut strings, mut length) = (Vec::new(), 0, 0);
-        while (*entry).tag != 0 {
-            match ((*entry).tag, (*entry).value) {
+        for entry in entries.iter().take_while(|entry| entry.tag != 0) {
+            match (entry.tag, entry.value) {
                 (NEEDED, value) => names.push(value),
                 // glibc has relocated it; other loaders, and the kernel's own object, have not.
                 (STRINGS, value) => strings = if value < base { base + value } else { value },
                 (LENGTH, value) => length = value,
                 _ => {}
             }
-            entry = entry.add(1);
         }
+        if strings == 0 || info.dlpi_name.is_null() {
+            return 0;
+        }
+        let strings = std::slice::from_raw_parts(strings as *const u8, length);
         for name in names {
-            if strings == 0 || name >= length {
+            let Some(name) = strings.get(name..) else {
                 continue;
-            }
-            let name = CStr::from_ptr((strings + name) as *const std::os::raw::c_char);
+            };
+            let Ok(name) = CStr::from_bytes_until_nul(name) else {
+                continue;
+            };
             if let Some(rest) = name.to_string_lossy().strip_prefix(search.prefix) {
                 let path = CStr::from_ptr(info.dlpi_name)
                     .to_string_lossy()

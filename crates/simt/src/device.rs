@@ -1,5 +1,7 @@
 //! A simulated device: its global memory with allocations, variables and the heap.
 
+mod children;
+
 use super::children::Children;
 use super::memory::*;
 use super::program::{GlobalVariable, Program, Target};

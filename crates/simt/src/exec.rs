@@ -47,7 +47,8 @@ use super::alu::{Row32, Row64};
 use super::device::Device;
 use super::hooks::Hooks;
 use super::ids::*;
-use super::inline::{self, Inline};
+use super::inline::Inline;
+use super::inline::perform::perform;
 use super::op::*;
 use super::operations::{Group, Moment};
 use super::program::Program;
@@ -246,7 +247,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             if i.inline != Inline::No && (FMA || !i.inline.is_fused()) {
                 if active != 0 {
                     let pools = (self.const_w, self.const_d);
-                    inline::perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);
+                    perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);
                 }
                 pc += 1;
                 continue;

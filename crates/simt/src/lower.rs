@@ -47,6 +47,7 @@ pub use reach::may_come_before;
 
 use super::children::KernelName;
 use super::ids::Site;
+use super::inline::perform::recognised;
 use super::op::*;
 use super::program::*;
 use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
@@ -459,7 +460,7 @@ impl<'m> Lowering<'m> {
             info.recursive = recursive;
             self.program.code.extend(body.into_iter().map(|mut instr| {
                 control::shift_targets(&mut instr.op, info.start);
-                instr.inline = Inline::of(&instr.op);
+                instr.inline = recognised(&instr.op);
                 instr
             }));
         }

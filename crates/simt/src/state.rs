@@ -2,6 +2,7 @@
 
 use super::alu::{Row32, Row64};
 use super::call_stack::CallStack;
+pub(crate) use super::ids::lanes_of;
 use super::ids::*;
 use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};
@@ -191,18 +192,6 @@ impl Warp {
             i += 1;
         }
     }
-}
-
-/// The lanes of a mask, lowest first.
-pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        (left != 0).then(|| {
-            let lane = left.trailing_zeros() as usize;
-            left &= left - 1;
-            lane
-        })
-    })
 }
 
 /// Threads that have arrived at a block barrier together.

@@ -8,8 +8,7 @@ use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
 use simt::mbarrier::{Fault, MOST_BYTES};
-use simt::memory::FAR;
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, RegisterFault, Scope, Space};
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, RegisterFault, Scope};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -455,8 +454,7 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
     if !outside {
         return None;
     }
-    if place.space == Space::Shared && place.address >= FAR {
-        let (rank, at) = (place.address / FAR - 1, place.address % FAR);
+    if let Some((rank, at)) = names.far(place) {
         return Some(format!(
             "the address leads to byte {at:#x} of the shared memory of rank {rank} in the block's cluster, and nothing is there"
         ));
