@@ -71,6 +71,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("write", Action::Write),
     ("atomic", Action::Atomic),
     ("copy", Action::Copy),
+    ("multiply", Action::Multiply),
     ("wait", Action::Wait),
     ("sync", Action::Sync),
     ("pass", Action::Pass),

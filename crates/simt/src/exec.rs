@@ -28,6 +28,7 @@ pub(crate) mod tensor;
 mod texture;
 mod transfer;
 mod warp;
+mod warpgroup;
 mod weak_memory;
 mod whole_block;
 mod whole_row;
@@ -390,6 +391,12 @@ impl<'a, O: Hooks> Core<'a, O> {
                 }
                 Op::WaitBulk { newest, read } => {
                     self.wait_for_bulk(block, w, active, *newest, *read);
+                    pc += 1;
+                }
+                Op::Wgmma(op) => {
+                    if active != 0 {
+                        self.wgmma(block, w, *op, active, i.site)?;
+                    }
                     pc += 1;
                 }
                 Op::ProxyFence => {

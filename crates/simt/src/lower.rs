@@ -40,6 +40,7 @@ pub(crate) mod tensor;
 pub mod texture;
 pub mod updates;
 mod video;
+mod warpgroup;
 
 pub use address_loads::address_loads;
 pub use reach::may_come_before;
@@ -241,6 +242,8 @@ impl<'m> Lowering<'m> {
                 copy_ops: Vec::new(),
                 bulk_ops: Vec::new(),
                 matrix_ops: Vec::new(),
+                group_products: Vec::new(),
+                register_uses: Vec::new(),
                 points: 0,
                 required_block: None,
                 max_threads: None,
@@ -443,6 +446,7 @@ impl<'m> Lowering<'m> {
     fn link(&mut self) -> Result<(), LowerError> {
         let mut bodies = std::mem::take(&mut self.bodies);
         speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
+        warpgroup::mark(&mut bodies, &mut self.program);
         let recursive = barrier_postdominators::recursive(&bodies);
         self.in_time()?;
         let points = barrier_postdominators::insert(&mut bodies);

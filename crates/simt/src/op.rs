@@ -184,6 +184,8 @@ pub enum Op {
     },
     /// `fence.proxy.async`
     ProxyFence,
+    /// `wgmma.*`
+    Wgmma(WgmmaOp),
     /// `barrier.cluster.arrive`
     ClusterArrive {
         /// Whether what was done before is released (`.release`).
@@ -267,6 +269,32 @@ pub enum Op {
     },
     /// Not implemented: stops the run when a lane comes here.
     Unsupported,
+}
+
+/// What a warp does with products of its warpgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WgmmaOp {
+    /// `wgmma.fence`
+    Fence,
+    /// `wgmma.mma_async`: an index into [`super::Program::group_products`].
+    Begin(u32),
+    /// `wgmma.commit_group`
+    Commit,
+    /// `wgmma.wait_group`, with the groups that need not be complete.
+    Wait(u32),
+    /// Before another instruction uses registers that products use, too: an index into [`super::Program::register_uses`].
+    Use(u32),
+}
+
+/// What an instruction does to W rows that products of a warpgroup use, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegisterUse {
+    /// It reads these.
+    pub reads: Box<[Slot]>,
+    /// It writes these.
+    pub writes: Box<[Slot]>,
+    /// It only copies: to the first from the second; [`Slot::NONE`] where that is no such row.
+    pub copies: Box<[(Slot, Slot)]>,
 }
 
 /// Which lanes of a test of an mbarrier's phase find it complete. Only those come after who has arrived (PTX ISA, "mbarrier.test_wait /

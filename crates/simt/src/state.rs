@@ -166,9 +166,13 @@ impl Warp {
 
     /// Joins splits that stand at the same place of the same calls.
     pub fn reconverge(&mut self) {
-        if self.apart {
-            return;
+        if !self.apart {
+            self.join();
         }
+    }
+
+    /// The same where they would stay apart: what follows is done by all lanes together.
+    pub fn join(&mut self) {
         let mut i = 0;
         while i < self.splits.len() {
             let mut j = i + 1;

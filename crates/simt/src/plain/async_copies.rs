@@ -183,6 +183,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             reads: &reads,
             writes: &[write],
             proxy: false,
+            product: false,
         });
     }
 }

@@ -192,6 +192,9 @@ impl<O: Hooks> Turn<'_, '_, O> {
         if matches!(operation.work, Work::Rows(_)) {
             self.complete(&operation, false);
         }
+        if matches!(operation.work, Work::Product(_)) {
+            (self.core).complete_product(self.block, w, &mut operation);
+        }
         if matches!(operation.work, Work::Runs { .. }) {
             if O::WATCHES {
                 match arrives {
