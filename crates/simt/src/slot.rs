@@ -26,3 +26,13 @@ impl Slot {
         Slot(self.0 ^ Slot::NEGATED)
     }
 }
+
+/// A row out of a register file or the constant pool.
+#[inline(always)]
+pub(crate) fn row<'a, T>(registers: &'a [T], constants: &'a [T], slot: Slot) -> &'a T {
+    if slot.0 & Slot::CONST != 0 {
+        &constants[(slot.0 & !Slot::CONST) as usize]
+    } else {
+        &registers[slot.0 as usize]
+    }
+}

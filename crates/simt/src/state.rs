@@ -6,9 +6,10 @@ pub(crate) use super::ids::lanes_of;
 use super::ids::*;
 use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};
-use super::op::Slot;
 use super::operations::Operations;
 use super::program::Program;
+use super::slot::Slot;
+pub(crate) use super::slot::row;
 
 /// Lanes of a warp that share a program counter.
 #[derive(Debug)]
@@ -289,16 +290,6 @@ pub(crate) fn grouped(warp: WarpId, mask: Mask, site: impl Fn(usize) -> Site) ->
         }
     }
     parties
-}
-
-/// A row out of a register file or the constant pool.
-#[inline(always)]
-pub(crate) fn row<'a, T>(registers: &'a [T], constants: &'a [T], slot: Slot) -> &'a T {
-    if slot.0 & Slot::CONST != 0 {
-        &constants[(slot.0 & !Slot::CONST) as usize]
-    } else {
-        &registers[slot.0 as usize]
-    }
 }
 
 /// A predicate, inverted or constant as its slot says.

@@ -9,7 +9,7 @@ use crate::alu::{Row32, Row64, half_value, to_half};
 use crate::ids::LANES;
 use crate::op::Slot;
 use crate::simd::{Work, at_best};
-use crate::state::row;
+use crate::slot::row;
 
 /// Elements of the largest factor, and of the largest sum.
 const FACTOR: usize = 1024;

@@ -10,7 +10,7 @@ use crate::alu::{half_value, to_half};
 use crate::ids::LANES;
 use crate::op::Slot;
 use crate::simd::{Work, at_best};
-use crate::state::row;
+use crate::slot::row;
 use std::ops::Range;
 
 /// Rows of a warp.
