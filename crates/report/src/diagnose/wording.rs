@@ -516,3 +516,72 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
         (false, _) => format!("the address is byte {offset} of `{}`", region.name),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};
+
+    fn title_of(detail: Detail, actions: [Action; 2]) -> String {
+        let end = |action| End {
+            site: Site(0),
+            launch: 0,
+            block: BlockId(0),
+            thread: ThreadId::of(WarpId(0), LaneId(0)),
+            threads: 1,
+            action,
+            order: None,
+        };
+        let ends = actions.map(end).to_vec();
+        title(
+            &Finding::new(Rule::AsyncCopyHazard, ends).with(detail),
+            None,
+        )
+    }
+
+    #[test]
+    fn copies_and_products_are_called_what_they_are() {
+        use Action::{Copy, Exit, Multiply, Read, Write};
+        let reads = |here, there| Detail::CopyReads([here, there]);
+        assert_eq!(
+            [
+                title_of(reads(false, true), [Copy, Multiply]),
+                title_of(reads(false, true), [Write, Multiply]),
+                title_of(reads(false, true), [Exit, Multiply]),
+                title_of(reads(true, false), [Multiply, Copy]),
+                title_of(reads(false, true), [Copy, Copy]),
+                title_of(reads(false, true), [Write, Copy]),
+                title_of(Detail::None, [Read, Copy]),
+            ],
+            [
+                "a copy into memory while a product reads it",
+                "write of memory while a product reads it",
+                "the block ends while a product reads memory",
+                "a product of memory before the copy into it is complete",
+                "a copy into memory while another one reads it",
+                "write of memory while a copy reads it",
+                "read of memory before the copy into it is complete",
+            ]
+        );
+    }
+
+    #[test]
+    fn registers_of_products_are_told_by_what_is_missing() {
+        use Action::{Multiply, Read, Write};
+        let of = |fault, actions| title_of(Detail::Registers(fault), actions);
+        assert_eq!(
+            [
+                of(RegisterFault::InFlight { writes: false }, [Read, Multiply]),
+                of(RegisterFault::InFlight { writes: true }, [Write, Multiply]),
+                of(RegisterFault::Unfenced { writes: true }, [Multiply, Write]),
+                of(RegisterFault::NeverFenced, [Multiply, Multiply]),
+            ],
+            [
+                "accumulators are read before the product is waited for",
+                "a register is written while a product uses it",
+                "a product uses registers without a `wgmma.fence` behind their last use",
+                "a product without a `wgmma.fence` before it",
+            ]
+        );
+    }
+}

@@ -49,9 +49,16 @@ pub(super) fn hazard(
     };
     if copy.action == Action::Multiply {
         let wait = "let the warps that multiply close the group and wait for it (`wgmma.commit_group.sync.aligned`, `wgmma.wait_group.sync.aligned 0`)";
+        let line = guilty[0].frames.last()?.line;
         return Some(match here.action {
             Action::Exit => Advice::from(format!("{wait} before they exit")),
-            _ => told(wait.to_owned(), PRODUCTS),
+            _ if own => Advice {
+                text: format!("{wait} before line {line}"),
+                edit: edits::behind(&guilty[1], PRODUCTS, defines(view)),
+            },
+            _ => Advice::from(format!(
+                "{wait}, then let the threads meet (`__syncthreads()`), before line {line}"
+            )),
         });
     }
     if begins.contains(".bulk") {
