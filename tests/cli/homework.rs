@@ -1,6 +1,6 @@
 //! Whole homework programs, right and wrong, checked with nothing but the file: launch, arguments, sizes and contents of buffers
 //! come from their host code (`tests/homework`); and kernels alone, of which all is guessed (`tests/alone`). The first line of each
-//! says what has to come out: `right`, `wrong` with its rule, or `doubtful`: a warning of that rule and no error.
+//! says what has to come out: `right`, `wrong` with its rule (and perhaps `nothing else`), or `doubtful`: a warning of that rule and no error.
 //!
 //! What `racetrap check` compiles of each is pinned in the folder `pinned`; `tests/pin.sh` renews it.
 
@@ -32,7 +32,13 @@ fn judged(file: &Path) -> String {
         wanted.strip_prefix("// doubtful: "),
     ) {
         (Some(rule), _) => {
-            assert!(shown.contains(&format!("error[{rule}]")), "{shown}");
+            let alone = rule.strip_suffix(", nothing else");
+            let error = format!("error[{}]", alone.unwrap_or(rule));
+            let (all, these) = (
+                shown.matches("error[").count(),
+                shown.matches(&error).count(),
+            );
+            assert!(these > 0 && (alone.is_none() || these == all), "{shown}");
             1
         }
         (_, Some(rule)) => {

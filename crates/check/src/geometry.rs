@@ -13,6 +13,7 @@ pub(super) use named::other_blocks;
 use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
 use simt::ids::Dim3;
 use std::collections::BTreeSet;
+use toolchain::cuda_text::CudaText;
 
 /// Grid, block and dynamic shared memory of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,6 +282,29 @@ pub(super) fn has_array_of(input: &Input, entry: &str, elements: u64, shared: bo
     })
 }
 
+/// Smaller blocks that the shared arrays of the kernel are made for. A tile and its halo, `tile[32 + 4]`, is for 32 threads. `halves` asks for
+/// half an array's elements, too: `tile[threadIdx.x + blockDim.x]` is for blocks of half of it.
+pub(super) fn blocks_of_tiles(input: &Input, entry: &str, halves: bool) -> BTreeSet<u64> {
+    const LEAST: u64 = 8;
+    let module = &input.builds[0].module;
+    let all = function(module, entry).map(|f| variables(module, f));
+    let shared = all.into_iter().flatten();
+    let shared = shared.filter(|(v, _)| v.space == StateSpace::Shared);
+    let blocks = shared.flat_map(|(array, bytes)| {
+        let count = bytes / element_bytes(array);
+        let tile = (count + 1).next_power_of_two() / 2;
+        let halo = (tile != count).then_some(tile);
+        [halo, halves.then_some(tile / 2)]
+    });
+    blocks.flatten().filter(|block| *block >= LEAST).collect()
+}
+
+/// Whether the source names no `y` and no `z`, so that what reads them counts threads and blocks, as the ranks of cooperative groups do.
+pub(super) fn names_one_axis(input: &Input) -> bool {
+    let names = |text: &CudaText| [".y", ".z"].iter().any(|axis| text.code().contains(axis));
+    input.source.as_ref().is_some_and(|text| !names(text))
+}
+
 /// Whether the grid is guessed and likely to follow from sizes: the kernel reads its block's number and not how many there are.
 pub(super) fn grid_follows_sizes(given: Given, input: &Input, entry: &str) -> bool {
     let module = &input.builds[0].module;
@@ -390,7 +414,7 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) 
 }
 
 /// Threads of a block of which nothing says how large it is: two warps, of which one can overtake the other.
-const DEFAULT_BLOCK: u64 = 64;
+pub(super) const DEFAULT_BLOCK: u64 = 64;
 
 /// The most threads that a block may have, as `__launch_bounds__` says (PTX ISA, ".maxntid").
 fn launch_bound(function: &Function) -> Option<u64> {
@@ -416,18 +440,20 @@ fn rectangle(threads: u64) -> Dim3 {
     }
 }
 
-/// The most threads up to a limit for which a shared array has a word or two each. An array of up to [`SLOTS`] words says nothing of
+/// The most threads up to a limit for which a shared array has an element or two each. An array of up to [`SLOTS`] elements says nothing of
 /// threads: it may have a slot for each warp. One of a few rows, `stage[2][128]`, has a row for the threads.
 fn array_block(module: &Module, function: &Function, most: u64, named: &Named<'_>) -> Option<u64> {
-    let fits = |words: &u64| *words <= most && words.is_multiple_of(32) && *words > SLOTS;
-    let all = shared_variables(module, function).into_iter();
-    let words = all.flat_map(
-        |(name, bytes)| match named.rows(&name, bytes).filter(fits) {
+    let fits = |count: &u64| *count <= most && count.is_multiple_of(32) && *count > SLOTS;
+    let all = variables(module, function).into_iter();
+    let shared = all.filter(|(v, _)| v.space == StateSpace::Shared);
+    let elements = shared.flat_map(|(array, bytes)| {
+        let count = bytes / element_bytes(array);
+        match named.rows(&array.name, bytes).filter(fits) {
             Some(row) => [row, row],
-            None => [bytes / 4, bytes / 8],
-        },
-    );
-    words.filter(fits).max()
+            None => [count, count / 2],
+        }
+    });
+    elements.filter(fits).max()
 }
 
 /// Warps of a block, at most: elements of an array with a slot for each.
@@ -523,6 +549,14 @@ fn shared_variables(module: &Module, function: &Function) -> Vec<(String, u64)> 
     all.filter(|(v, _)| v.space == StateSpace::Shared)
         .map(|(v, bytes)| (v.name.clone(), bytes))
         .collect()
+}
+
+/// Bytes of an array's elements: 8 where it is aligned so, as `double` is; otherwise those of a word.
+fn element_bytes(array: &Variable) -> u64 {
+    match array.align {
+        Some(8) => 8,
+        _ => 4,
+    }
 }
 
 /// Space and bytes of each array of the kernel and the module.

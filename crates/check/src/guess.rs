@@ -14,6 +14,7 @@ pub(crate) mod fitting_size;
 mod further_numbers;
 mod further_sizes;
 mod index_base;
+mod more_threads;
 mod one_past;
 mod pointer_offset;
 mod scattered_stores;
@@ -185,7 +186,7 @@ pub(crate) const ARGUMENTS: [&dyn Guess; 16] = [
 ];
 
 /// The ways to guess launches; for each of these, arguments are guessed anew.
-pub(crate) const LAUNCHES: [&dyn Guess; 1] = [&block_size::BlockSize];
+pub(crate) const LAUNCHES: [&dyn Guess; 2] = [&block_size::BlockSize, &more_threads::MoreThreads];
 
 /// What single runs with short buffers show, whatever was guessed.
 pub(crate) const BUFFERS: [&dyn Guess; 1] = [&buffer_size::BufferSize];

@@ -282,7 +282,6 @@ struct Further {
 }
 
 fn further(known: &Known, runner: &Runner<'_>) -> Further {
-    let plan = &known.judged.hypothesis.plan;
     let mut further = Further {
         every_order: true,
         coverage: vec![Coverage::default(); known.judged.explored.len()],
@@ -294,8 +293,9 @@ fn further(known: &Known, runner: &Runner<'_>) -> Further {
     let all = first.chain(given_up).chain(short);
     let mut keys: HashSet<Key> = all.map(|seen| seen.found.key()).collect();
     for one in &known.beside {
-        let changed = &one.outcome.hypothesis.plan;
-        let (this, before) = (differing(changed, plan), differing(plan, changed));
+        let changed = &one.outcome.hypothesis;
+        let first = &known.judged.hypothesis;
+        let (this, before) = (differing(changed, first), differing(first, changed));
         let Some(new) = one.new_findings(&keys) else {
             let errors = in_short(one.fresh(&keys).into_iter());
             further
@@ -339,8 +339,12 @@ impl Further {
     }
 }
 
-/// What differs from another plan, for messages.
-fn differing(plan: &Plan, other: &Plan) -> String {
+/// What differs from another hypothesis, for messages.
+fn differing(this: &Hypothesis, other: &Hypothesis) -> String {
+    if this.block() != other.block() {
+        return format!("blocks of {} threads", this.block());
+    }
+    let (plan, other) = (&this.plan, &other.plan);
     let contents = other_contents(plan, other);
     if !contents.is_empty() {
         let all: Vec<String> = contents.into_iter().map(|(this, _)| this).collect();

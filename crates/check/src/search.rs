@@ -2,7 +2,8 @@
 //!
 //! 1. The first hypothesis, as the file and what is likely make it, is run as a whole. Where it shows no error it is judged with.
 //! 2. Otherwise each way to guess is asked for others. One that shows no error, and as much of the kernel as it needs to, is judged with
-//!    instead: then the error was the guess's. Arguments come first, then launches, for each of which arguments are guessed anew.
+//!    instead: then the error was the guess's. Arguments come first, then launches, for each of which arguments are guessed anew. Of
+//!    launches one will do that shows only some of the errors: the others were the guess's.
 //! 3. Beside one that shows no error others are tried that add what no hypothesis has reached.
 //!
 //! The budget of steps 2 and 3 is counted in warp-instructions: a slow machine gives the same verdict. A hypothesis of which all is given
@@ -22,7 +23,7 @@ use detect::rules::Rule;
 use session::coverage::one_way;
 use session::explorer::Schedules;
 use simt::ids::Site;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Schedules under which each further hypothesis is run.
@@ -75,7 +76,8 @@ fn judged_with(runner: &mut Runner<'_>) -> Result<Known, Error> {
     Ok(known)
 }
 
-/// The first of a guess's launches that shows no error, with arguments that are guessed for it.
+/// The first of a guess's launches that shows no error, with arguments that are guessed for it; else the first that shows only some of those
+/// that are known: the others were the guess's, whatever else is wrong with the kernel.
 fn launches(
     guess: &dyn Guess,
     known: &Known,
@@ -83,6 +85,7 @@ fn launches(
 ) -> Result<Option<Known>, Error> {
     let work = Arc::new(Work::default());
     work.limit(known.judged.work());
+    let mut better: Option<Known> = None;
     let all = guess.instead(known, runner)?.into_iter();
     for Instead {
         hypothesis,
@@ -99,20 +102,45 @@ fn launches(
         }
         runner.launches.push(shape);
         runner.work = Arc::clone(&work);
-        if !fitting_size::runs_well(&hypothesis, known.judged.steps(), runner)? {
+        // Of those that arrays ask for there are few; a kernel that is wrong in all of them is judged with the one that it is made for.
+        if !needs.as_much && !fitting_size::runs_well(&hypothesis, known.judged.steps(), runner)? {
             continue;
         }
         let Some(mut found) = possible(settled(hypothesis, runner))? else {
             continue;
         };
         let outcome = &found.judged;
-        let right = outcome.ended() && !runner.out_of_time() && !outcome.is_wrong();
-        if right && (!needs.as_much || shows_as_much(runner.prepared, &known.judged, outcome)) {
+        let right = !outcome.is_wrong();
+        let fewer = better.is_none() && shows_fewer(&known.judged, outcome);
+        let done = outcome.ended() && !runner.out_of_time() && (right || fewer);
+        if done && (!needs.as_much || shows_as_much(runner.prepared, &known.judged, outcome)) {
             found.abandon(&known.judged, saying);
-            return Ok(Some(found));
+            if right {
+                return Ok(Some(found));
+            }
+            better = Some(found);
         }
     }
-    Ok(None)
+    Ok(better)
+}
+
+/// Whether the errors now are some of those before, and not all; or of some of their rules: what was reached outside hides races.
+fn shows_fewer(before: &Outcome, now: &Outcome) -> bool {
+    fn some<T: Eq + std::hash::Hash>(before: HashSet<T>, now: HashSet<T>) -> bool {
+        now.is_subset(&before) && now.len() < before.len()
+    }
+    let keys = |outcome: &Outcome| -> HashSet<_> {
+        outcome.errors().map(|seen| seen.found.key()).collect()
+    };
+    let rules = |outcome: &Outcome| -> HashSet<Rule> {
+        let mut all: HashSet<Rule> = outcome.errors().map(|seen| seen.found.rule).collect();
+        // What a race leaves unwritten is a part of it.
+        if all.contains(&Rule::DataRace) {
+            all.remove(&Rule::UninitializedRead);
+        }
+        all
+    };
+    some(keys(before), keys(now)) || some(rules(before), rules(now))
 }
 
 /// Runs a hypothesis, and others where its arguments alone make errors.
@@ -221,7 +249,7 @@ fn shows_as_much(prepared: &Prepared, before: &Outcome, now: &Outcome) -> bool {
 /// Whether each instruction does at least half of what was asked about: which threads write may depend on what they read.
 pub(crate) fn most_are_done<'a>(
     asked: impl IntoIterator<Item = &'a Deed>,
-    done: &std::collections::HashSet<Deed>,
+    done: &HashSet<Deed>,
 ) -> bool {
     let mut of_site: HashMap<Site, (usize, usize)> = HashMap::new();
     for deed in asked {
@@ -246,13 +274,17 @@ fn beside(runner: &mut Runner<'_>, known: &mut Known) -> Result<(), Error> {
         known.short.extend(guess.short(known, runner)?);
     }
     let mut all: Vec<Further> = Vec::new();
-    for guess in ARGUMENTS {
+    for guess in ARGUMENTS.iter().chain(&LAUNCHES) {
         all.extend(guess.beside(known, runner)?);
     }
     let reached = Reached::of(known, runner.prepared);
     all.sort_by_key(|further| (reached.has(further.aim), further.rank));
     let first = known.judged.hypothesis.clone();
-    all.retain(|further| further.hypothesis.plan != first.plan);
+    let is_other = |further: &Further| {
+        let other = &further.hypothesis;
+        other.plan != first.plan || other.block() != first.block()
+    };
+    all.retain(is_other);
     let mut left = runner.request.inputs - 1;
     all.retain(|further| {
         let kept = !further.counts || left > 0;
@@ -267,7 +299,7 @@ fn beside(runner: &mut Runner<'_>, known: &mut Known) -> Result<(), Error> {
         schedules: Some(few(&runner.prepared.schedules)),
         ..How::default()
     };
-    let mut tried = vec![first.plan.clone()];
+    let mut tried = vec![(first.block(), first.plan.clone())];
     for Further {
         hypothesis,
         fault,
@@ -278,10 +310,11 @@ fn beside(runner: &mut Runner<'_>, known: &mut Known) -> Result<(), Error> {
         let values = hypothesis.plan.integer_values().into_iter();
         let mut values = values.zip(first.plan.integer_values());
         let larger = known.bounded && values.any(|(now, before)| now > before);
-        if larger || tried.contains(&hypothesis.plan) || runner.out_of_time() {
+        let this = (hypothesis.block(), hypothesis.plan.clone());
+        if larger || tried.contains(&this) || runner.out_of_time() {
             continue;
         }
-        tried.push(hypothesis.plan.clone());
+        tried.push(this);
         let Some(mut outcome) = runner.try_run(hypothesis, &how)? else {
             continue;
         };

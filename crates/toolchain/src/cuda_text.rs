@@ -267,6 +267,11 @@ impl CudaText {
         })
     }
 
+    /// The text without comments.
+    pub fn code(&self) -> &str {
+        &self.text
+    }
+
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
     pub fn variable(&self, name: &str) -> Option<Declared> {
         let mut all = words(&self.text, name).take(MENTIONS);

@@ -9,7 +9,10 @@
 //! `table[threadIdx.x]` with a table of five elements is made for five threads. So where nothing says how large a block is, and all
 //! that a kernel does wrong is that threads beyond the number of an array's elements reach outside of it, it is launched with as many
 //! threads as there are elements. If it then shows as much of itself and no error, it is judged so. A guard that lets more threads
-//! through than the array has elements (`if (i < 10)`, `if (i < n)`) says that there are more, so the error stays one.
+//! through than the array has elements (`if (i < 10)`, `if (i < n)`) says that there are more, so the error stays one. An array that is a
+//! power of two and a little more, `tile[32 + 4]`, is a tile with a halo, for that many threads.
+//!
+//! `grid.thread_rank()` of cooperative groups reads all three directions. A kernel whose source names no `y` works in one.
 
 use super::{Guess, Instead, Needs};
 use crate::error::Error;
@@ -83,6 +86,7 @@ impl Guess for BlockSize {
         if !known.at_once {
             shapes.extend(of_arrays(known, runner)?);
             shapes.extend(of_slots(known, runner));
+            shapes.extend(of_ranks(known, runner));
         }
         if !geometry::fits_every_block(&prepared.input, &prepared.entry) {
             let others = geometry::other_blocks(&prepared.input, &prepared.entry);
@@ -131,7 +135,7 @@ fn of_arrays(known: &Known, runner: &Runner<'_>) -> Result<Vec<Shape>, Error> {
     let (input, entry) = (&prepared.input, &prepared.entry);
     let hypothesis = &known.judged.hypothesis;
     // Behind a row of an array begins the next one, where threads race that a smaller block has not.
-    let rules = [Rule::OutOfBounds, Rule::DataRace];
+    let rules = [Rule::OutOfBounds, Rule::DataRace, Rule::UninitializedRead];
     let of_size = known
         .judged
         .errors()
@@ -189,7 +193,24 @@ fn of_arrays(known: &Known, runner: &Runner<'_>) -> Result<Vec<Shape>, Error> {
             false => shape(Some(Dim3::ONE), count),
         });
     }
+    if shapes.is_empty() && shape_before.block.y == 1 {
+        // Thread 0 leaves by an index that counts threads.
+        let tiles = geometry::blocks_of_tiles(input, entry, in_block == Some(0));
+        let smaller = tiles.into_iter().rev().filter(|tile| *tile < threads);
+        shapes.extend(smaller.map(|tile| shape(None, tile)));
+    }
     Ok(shapes)
+}
+
+/// The launch in one direction of a kernel that reads all of them, as `grid.thread_rank()` does, and names no other.
+fn of_ranks(known: &Known, runner: &Runner<'_>) -> Option<Shape> {
+    let before = known.judged.hypothesis.shape();
+    let several = before.block.y > 1 || before.grid.y > 1;
+    (several && geometry::names_one_axis(&runner.prepared.input)).then_some(Shape {
+        grid: Some(Dim3::linear(before.grid.x)),
+        block: Dim3::linear(geometry::DEFAULT_BLOCK as u32),
+        fewer: false,
+    })
 }
 
 /// The launches whose warps have a slot each in a shared array, and those of more threads, where all that goes wrong is that something is

@@ -77,11 +77,12 @@ pub(super) fn fault_of_sizes(plan: &Plan, other: &Plan) -> Fault {
     match (plan.are_sizes(), larger, plan.unasked().is_empty()) {
         // Fields say how the rows of a matrix lie in memory as often as where it ends.
         (false, ..) if plan.has_fields() => Fault::Extents,
+        // `row * pitch + i` with `i < width`: a width beyond the pitch.
+        (false, true, false) if plan.grows_in(other) => Fault::Extents,
+        (true, true, false) => Fault::Unasked,
         (false, ..) => Fault::Unknown,
         (true, false, _) => Fault::Asked,
         (true, true, true) => Fault::AskedLarger,
-        // `row * pitch + i` with `i < width`: a width beyond the pitch.
-        (true, true, false) => Fault::Unasked,
     }
 }
 

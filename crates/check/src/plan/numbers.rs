@@ -241,6 +241,20 @@ impl Plan {
             .collect()
     }
 
+    /// Whether a guessed size that is no index is larger in another plan of the same parameters.
+    pub fn grows_in(&self, other: &Plan) -> bool {
+        let sizes = |plan: &Plan| -> Vec<u64> {
+            let mut plan = plan.clone();
+            let all = plan.values.iter_mut().zip(&self.parameters.0);
+            let all = all.filter(|(_, parameter)| parameter.index.is_none());
+            all.flat_map(|(planned, parameter)| planned.guessed_integers(parameter))
+                .map(|text| text.parse().unwrap_or(0))
+                .collect()
+        };
+        let mut all = sizes(other).into_iter().zip(sizes(self));
+        all.any(|(now, before)| now > before)
+    }
+
     /// Whether guessed integers are sizes that the kernel compares with its threads, or such that it does not, and no others: no
     /// indices, no fields of structures, nothing that the host program makes of them.
     pub fn are_sizes(&self) -> bool {
