@@ -118,6 +118,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("columns.cu")]
 #[case("memory.cu")]
 #[case("misuse.cu")]
+#[case("strangers.cu")]
 #[case("streams.cu")]
 #[case("lifetimes.cu")]
 #[case("siblings.cu")]

@@ -40,6 +40,8 @@ fn main() {
     fs::write(&map, script).expect("OUT_DIR is writable");
     if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
+        // Its memory and its handlers of signals stay, so it does, too.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
         // Its functions call each other by their public names. A program may have loaded NVIDIA's runtime before (numba-cuda does), whose
         // functions of these names are not meant.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic");

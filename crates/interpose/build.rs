@@ -46,5 +46,7 @@ fn main() {
     fs::write(out.join("exports.rs"), text).expect("OUT_DIR is writable");
     if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+        // Its memory and its handlers of signals stay, so it does, too.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

@@ -240,7 +240,7 @@ pub struct KernelArgs {
     /// C++ standard for the compiler: c++17, c++20
     #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
     std: Option<String>,
-    /// GPU architecture to compile for [default: sm_75]
+    /// GPU architecture to compile for [default: the oldest that has what the source uses, from sm_75 on]
     #[arg(long, value_name = "sm_NN", help_heading = "Compiler")]
     arch: Option<String>,
 }

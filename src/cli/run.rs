@@ -1,8 +1,9 @@
 //! `racetrap run`, `list` and `replay`: commands on the catalogue.
 
 use super::accept::Known;
-use super::progress::Progress as Live;
+use super::progress::Progress as Bar;
 use super::report_files::AlsoArgs;
+use super::signals;
 use super::value_enums::choice;
 use anstyle::Style;
 use catalog::case_result::{self, CaseResult, Settings};
@@ -15,7 +16,7 @@ use ptx::KernelFilter;
 use report::Failure;
 use report::exit;
 use report::{Format, Report, SourceFile, render, terminal};
-use simt::ScheduleSpec;
+use simt::{Live, ScheduleSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,9 @@ Examples:
   racetrap run reduce/shared -v      with the findings and their smallest counterexamples
   racetrap run --format junit > racetrap.xml
 
-Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 inconclusive.";
+Ctrl-C ends it, and tells what was judged until then.
+
+Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 inconclusive, as when it was interrupted.";
 
 /// Selects the catalogue.
 #[derive(Args, Clone, Debug)]
@@ -197,11 +200,13 @@ pub fn run_accepting(
         schedule: args.schedule.clone(),
         runs: args.runs,
         of_project: args.place.folder().is_some(),
+        live: Some(Live::new()),
         ..Settings::default()
     };
+    let _listening = settings.live.as_ref().map(signals::listen);
     let live_lines = args.format == Format::Text && known.is_none();
     let width = cases.iter().map(|e| e.id.len()).max().unwrap_or(0);
-    let live = Live::bar(cases.len(), true);
+    let bar = Bar::bar(cases.len(), true);
     let lines = Mutex::new(InOrder::new(&cases));
     let mut trials = runner::run(
         &catalog,
@@ -209,9 +214,9 @@ pub fn run_accepting(
         &settings,
         super::check::jobs(args.jobs),
         &|progress| match progress {
-            Progress::Started { id } => live.say(id),
+            Progress::Started { id } => bar.say(id),
             Progress::Finished { trial, .. } => {
-                live.step();
+                bar.step();
                 let mut shown = line(trial, width, color);
                 if args.verbose {
                     shown += &details(trial, color);
@@ -219,15 +224,20 @@ pub fn run_accepting(
                 let mut lines = lines.lock().unwrap_or_else(|e| e.into_inner());
                 let ready = lines.add(&trial.id, shown);
                 if live_lines && !ready.is_empty() {
-                    live.print(&ready);
+                    bar.print(&ready);
                 }
             }
         },
     );
-    live.end();
+    bar.end();
+    // Those behind a case that was not judged.
+    let waiting = lines.into_inner().unwrap_or_else(|e| e.into_inner()).rest();
     let mut lines = String::new();
+    if live_lines {
+        lines += &waiting;
+    }
     if let Some(known) = known {
-        let complete = cases.len() == catalog.cases.len();
+        let complete = trials.trials.len() == catalog.cases.len();
         accept(
             &mut trials,
             known,
@@ -379,6 +389,7 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     };
     let code = CaseResults {
         trials: vec![trial],
+        interrupted: 0,
         seed: 0,
         time: Duration::ZERO,
         of_project: settings.of_project,
@@ -477,6 +488,14 @@ fn sums(trials: &CaseResults, color: bool) -> String {
             if sums.unexpected == 1 { "one" } else { "ones" }
         );
     }
+    if trials.interrupted > 0 {
+        let _ = writeln!(
+            out,
+            "interrupted: {} of {} not judged",
+            trials.interrupted,
+            terminal::counted((sums.cases + trials.interrupted) as u64, "case")
+        );
+    }
     out
 }
 
@@ -511,5 +530,10 @@ impl InOrder {
             self.next += 1;
         }
         ready
+    }
+
+    /// All that is left.
+    fn rest(self) -> String {
+        self.waiting.into_values().collect()
     }
 }

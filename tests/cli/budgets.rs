@@ -509,3 +509,39 @@ fn a_signal_ends_the_check_with_its_verdict(#[case] signal: &str) {
     assert!(said.contains("error[data-race]"), "{said}");
     assert!(said.contains("the check was interrupted, after "), "{said}");
 }
+
+/// A signal ends the cases that run, and what was judged until then is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_the_cases_with_what_was_judged() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .args(["run", "--runs", "1000", "--jobs", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    output.read_line(&mut first).unwrap();
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{first}{rest}");
+    let judged = rest.lines().take_while(|line| !line.is_empty()).count() + 1;
+    let told = rest.lines().last().unwrap_or_default();
+    let told = told.strip_prefix("interrupted: ").expect(&rest);
+    let (left, all) = told.split_once(" of ").unwrap();
+    let all: usize = all.split(' ').next().unwrap().parse().unwrap();
+    assert_eq!(
+        left.parse::<usize>().unwrap() + judged,
+        all,
+        "{first}{rest}"
+    );
+}

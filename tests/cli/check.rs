@@ -446,3 +446,63 @@ fn a_flag_of_the_library_is_clean_as_it_should_be_used() {
         assert!(!shown.contains("warning"), "{store}: {shown}");
     }
 }
+
+/// Where nobody says for which GPU, a source is compiled for one that has what it uses, and the verdict says so.
+#[rstest::rstest]
+#[case::intrinsic(
+    "__global__ void k(int *o) { int v = __reduce_add_sync(0xffffffff, threadIdx.x); if (threadIdx.x == 0) o[blockIdx.x] = v; }",
+    "as on sm_80, which `__reduce_add_sync` needs"
+)]
+#[case::attribute(
+    "__global__ void __cluster_dims__(2) k(int *o) { o[blockIdx.x * 64 + threadIdx.x] = 1; }",
+    "as on sm_90, which `__cluster_dims__` needs"
+)]
+#[case::cluster(
+    "#include <cooperative_groups.h>\n__global__ void k(int *o) { cooperative_groups::this_cluster().sync(); o[blockIdx.x * 64 + threadIdx.x] = 1; }",
+    "as on sm_90, which `this_cluster` needs"
+)]
+#[case::library(
+    "#include <cuda/ptx>\n__global__ void k(int *o) { cuda::ptx::fence_proxy_async(); o[blockIdx.x * 64 + threadIdx.x] = 1; }",
+    "as on sm_90, which `cuda::ptx::fence_proxy_async` needs"
+)]
+fn a_source_is_compiled_for_a_gpu_that_has_what_it_uses(#[case] source: &str, #[case] said: &str) {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.cu"), source).unwrap();
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join(".toolchain");
+    if tools.is_dir() {
+        std::os::unix::fs::symlink(tools, folder.path().join(".toolchain")).unwrap();
+    }
+    let shown = racetrap(folder.path(), &["check", "k.cu"]);
+    assert!(shown.contains(said), "{shown}");
+    let shown = racetrap(folder.path(), &["check", "k.cu", "--arch", "sm_75"]);
+    assert!(!shown.contains("\nclean"), "{shown}");
+}
+
+/// A wait that never ends is one finding, not one for each build.
+#[test]
+fn a_wait_of_two_builds_is_one_deadlock() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let arguments = "check tests/judged/buggy/tensor_bytes_inside_alone.cu --grid 2 --block 64 \
+                     --max-steps 500000 --arg 0=i32[512]:uninitialized --arg 1=tensor:i32[12,32]:box=8,32:iota";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let shown = racetrap(Path::new(env!("CARGO_MANIFEST_DIR")), &arguments);
+    assert!(shown.contains("error[deadlock]"), "{shown}");
+    assert!(
+        shown.contains("appears in: optimised, unoptimised"),
+        "{shown}"
+    );
+    assert!(!shown.contains("no-progress"), "{shown}");
+    // Alone, the map is missing, and that is said.
+    let shown = racetrap(Path::new(env!("CARGO_MANIFEST_DIR")), &arguments[..2]);
+    assert!(shown.contains("unsupported "), "{shown}");
+    assert!(
+        shown.contains("give `--arg 'in=tensor:f16[64,128]:box=64,64'`"),
+        "{shown}"
+    );
+    assert!(!shown.contains("000000000000"), "{shown}");
+}

@@ -71,6 +71,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("write", Action::Write),
     ("atomic", Action::Atomic),
     ("copy", Action::Copy),
+    ("multiply", Action::Multiply),
     ("wait", Action::Wait),
     ("sync", Action::Sync),
     ("pass", Action::Pass),
@@ -282,7 +283,7 @@ pub fn applying<'a>(
             line: e.line,
             column: 0,
         },
-        problem: e.problem,
+        problem: e.problem.to_string(),
     })?;
     Ok(tags
         .iter()

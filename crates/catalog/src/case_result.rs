@@ -17,12 +17,12 @@ use super::pinned::TARGETS;
 use super::refused;
 use super::simulate::{PrepareError, Prepared};
 use report::{Check, Diagnostic, Verdict};
-use simt::ScheduleSpec;
+use simt::{Live, ScheduleSpec};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// How cases are tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Everything random follows from it.
     pub seed: u64,
@@ -32,6 +32,8 @@ pub struct Settings {
     pub runs: Option<u32>,
     /// Wall-clock time of a launch.
     pub wall: Duration,
+    /// Ends all runs that go on, and those that would begin, when it ends.
+    pub live: Option<Live>,
     /// Whether the catalogue is a project's, which tests its kernels: who says that a correct one is wrong is not alarmed falsely.
     pub of_project: bool,
 }
@@ -44,6 +46,7 @@ impl Default for Settings {
             schedule: None,
             runs: None,
             wall: Duration::from_secs(10),
+            live: None,
             of_project: false,
         }
     }

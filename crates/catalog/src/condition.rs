@@ -17,7 +17,33 @@ pub struct ConditionError {
     /// Line from 1.
     pub line: usize,
     /// What is wrong.
-    pub problem: String,
+    pub problem: Problem,
+}
+
+/// What is wrong with a condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// A directive that belongs to an `#if`, and there is none.
+    #[error("without its `#if`")]
+    NoIf,
+    /// The file ends before the condition does.
+    #[error("an `#if` has no `#endif`")]
+    NoEnd,
+    /// What is left of a condition that has been read.
+    #[error("`{0}` is not understood")]
+    Rest(String),
+    /// A parenthesis stays open.
+    #[error("`)` expected")]
+    Open,
+    /// That of `defined(` does.
+    #[error("`)` expected after `defined(`")]
+    OpenDefined,
+    /// Something else stands where a name or a number should.
+    #[error("a name or a number expected before `{0}`")]
+    NoOperand(String),
+    /// A number of another kind.
+    #[error("`{0}` is not a decimal integer")]
+    Number(String),
 }
 
 /// For each line of `source`, whether the defines keep it. A directive's own line counts as dropped.
@@ -38,16 +64,11 @@ pub fn kept_lines(source: &str, defines: &Defines) -> Result<Vec<bool>, Conditio
             .find(|c: char| !c.is_alphanumeric())
             .unwrap_or(directive.len());
         let (word, rest) = directive.split_at(word_end);
-        let error = |problem: &str| ConditionError {
+        let error = |problem| ConditionError {
             line: index + 1,
-            problem: problem.to_owned(),
+            problem,
         };
-        let holds = |text: &str| {
-            evaluate(text, defines).map_err(|problem| ConditionError {
-                line: index + 1,
-                problem,
-            })
-        };
+        let holds = |text: &str| evaluate(text, defines).map_err(error);
         match word {
             "if" | "ifdef" | "ifndef" => {
                 // What stands in a dropped branch need not be understood.
@@ -61,13 +82,13 @@ pub fn kept_lines(source: &str, defines: &Defines) -> Result<Vec<bool>, Conditio
             }
             "elif" | "else" => {
                 let Some((around, now, taken)) = open.last_mut() else {
-                    return Err(error("without its `#if`"));
+                    return Err(error(Problem::NoIf));
                 };
                 *now = *around && !*taken && (word == "else" || holds(rest)?);
                 *taken |= *now;
             }
             "endif" => {
-                open.pop().ok_or_else(|| error("without its `#if`"))?;
+                open.pop().ok_or_else(|| error(Problem::NoIf))?;
             }
             _ => {}
         }
@@ -76,12 +97,12 @@ pub fn kept_lines(source: &str, defines: &Defines) -> Result<Vec<bool>, Conditio
         true => Ok(kept),
         false => Err(ConditionError {
             line: source.lines().count(),
-            problem: "an `#if` has no `#endif`".to_owned(),
+            problem: Problem::NoEnd,
         }),
     }
 }
 
-fn evaluate(text: &str, defines: &Defines) -> Result<bool, String> {
+fn evaluate(text: &str, defines: &Defines) -> Result<bool, Problem> {
     let mut condition = Condition {
         rest: text.trim(),
         defines,
@@ -89,7 +110,7 @@ fn evaluate(text: &str, defines: &Defines) -> Result<bool, String> {
     let value = condition.or()?;
     match condition.rest.is_empty() {
         true => Ok(value != 0),
-        false => Err(format!("`{}` is not understood", condition.rest)),
+        false => Err(Problem::Rest(condition.rest.to_owned())),
     }
 }
 
@@ -119,7 +140,7 @@ impl<'a> Condition<'a> {
         word
     }
 
-    fn or(&mut self) -> Result<i64, String> {
+    fn or(&mut self) -> Result<i64, Problem> {
         let mut left = self.and()?;
         while self.eat("||") {
             left = i64::from((self.and()? != 0) | (left != 0));
@@ -127,7 +148,7 @@ impl<'a> Condition<'a> {
         Ok(left)
     }
 
-    fn and(&mut self) -> Result<i64, String> {
+    fn and(&mut self) -> Result<i64, Problem> {
         let mut left = self.comparison()?;
         while self.eat("&&") {
             left = i64::from((self.comparison()? != 0) & (left != 0));
@@ -135,7 +156,7 @@ impl<'a> Condition<'a> {
         Ok(left)
     }
 
-    fn comparison(&mut self) -> Result<i64, String> {
+    fn comparison(&mut self) -> Result<i64, Problem> {
         let left = self.operand()?;
         let operators: [(&str, fn(&i64, &i64) -> bool); 6] = [
             ("==", i64::eq),
@@ -154,7 +175,7 @@ impl<'a> Condition<'a> {
         Ok(left)
     }
 
-    fn operand(&mut self) -> Result<i64, String> {
+    fn operand(&mut self) -> Result<i64, Problem> {
         if self.eat("!") {
             return Ok(i64::from(self.operand()? == 0));
         }
@@ -163,28 +184,23 @@ impl<'a> Condition<'a> {
             return if self.eat(")") {
                 Ok(value)
             } else {
-                Err("`)` expected".to_owned())
+                Err(Problem::Open)
             };
         }
         let word = self.word();
         match word {
-            "" => Err(format!(
-                "a name or a number expected before `{}`",
-                self.rest
-            )),
+            "" => Err(Problem::NoOperand(self.rest.to_owned())),
             "defined" => {
                 let parenthesis = self.eat("(");
                 let name = self.word();
                 if parenthesis && !self.eat(")") {
-                    return Err("`)` expected after `defined(`".to_owned());
+                    return Err(Problem::OpenDefined);
                 }
                 Ok(i64::from(self.defines.contains_key(name)))
             }
             _ if word.starts_with(|c: char| c.is_ascii_digit()) => {
                 let digits = word.trim_end_matches(['u', 'U', 'l', 'L']);
-                digits
-                    .parse()
-                    .map_err(|_| format!("`{word}` is not a decimal integer"))
+                digits.parse().map_err(|_| Problem::Number(word.to_owned()))
             }
             name => Ok(match self.defines.get(name) {
                 Some(Some(DefineValue::Number(value))) => *value,

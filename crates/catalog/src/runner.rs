@@ -5,6 +5,7 @@ use super::entry::{Catalog, Entry};
 use report::exit;
 use report::{Report, Verdict};
 pub use session::explore::parallel;
+use simt::Live;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub enum Progress<'a> {
 pub struct CaseResults {
     /// In the order of the cases.
     pub trials: Vec<CaseResult>,
+    /// Cases that were not judged, since somebody ended all runs ([`Settings::live`]).
+    pub interrupted: usize,
     /// The settings' seed.
     pub seed: u64,
     /// Wall-clock time.
@@ -51,19 +54,28 @@ pub fn run(
 ) -> CaseResults {
     let started = Instant::now();
     let done = AtomicUsize::new(0);
+    let is_ended = || settings.live.as_ref().is_some_and(Live::is_ended);
     let trials = parallel(cases.len(), jobs, &|index| {
         let entry = cases[index];
+        if is_ended() {
+            return None;
+        }
         progress(Progress::Started { id: &entry.id });
         let trial = one(catalog, entry, settings);
+        if is_ended() && trial.verdict == Verdict::Inconclusive {
+            return None;
+        }
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress(Progress::Finished {
             trial: &trial,
             done,
             total: cases.len(),
         });
-        trial
+        Some(trial)
     });
+    let trials: Vec<CaseResult> = trials.into_iter().flatten().collect();
     CaseResults {
+        interrupted: cases.len() - trials.len(),
         trials,
         seed: settings.seed,
         time: started.elapsed(),
@@ -141,7 +153,7 @@ impl CaseResults {
         let unsure = |t: &CaseResult| {
             !t.ok() && matches!(t.verdict, Verdict::Inconclusive | Verdict::Unsupported)
         };
-        if self.trials.iter().all(CaseResult::ok) {
+        if self.trials.iter().all(CaseResult::ok) && self.interrupted == 0 {
             exit::OK
         } else if self.trials.iter().all(|t| t.ok() || unsure(t)) {
             exit::INCONCLUSIVE

@@ -167,7 +167,7 @@ impl<'c> Prepared<'c> {
         schedule: &ScheduleSpec,
         wall: Option<Duration>,
     ) -> Result<RunOutcome, SimulateError> {
-        self.run_recorded(plan, schedule, wall, false)
+        self.run_recorded(plan, schedule, self.limits(wall), false)
     }
 
     /// The same; `recorded` writes down what the threads of the last launch do to memory that they share.
@@ -179,12 +179,12 @@ impl<'c> Prepared<'c> {
         &self,
         plan: &Plan,
         schedule: &ScheduleSpec,
-        wall: Option<Duration>,
+        limits: Limits,
         recorded: bool,
     ) -> Result<RunOutcome, SimulateError> {
         let options = Options {
             schedule: schedule.clone(),
-            limits: self.limits(wall),
+            limits,
             jobs: 1,
             // The figures are those of warps that stay together, as on hardware.
             perf: !self.entry.case.perf.is_empty() && *schedule == ScheduleSpec::Lockstep,
@@ -308,7 +308,8 @@ impl<'c> Prepared<'c> {
         ))
     }
 
-    fn limits(&self, wall: Option<Duration>) -> Limits {
+    /// The limits of each launch.
+    pub(crate) fn limits(&self, wall: Option<Duration>) -> Limits {
         let steps = self.entry.case.limits.steps.unwrap_or(STEPS);
         Limits {
             steps,

@@ -4,13 +4,13 @@ mod asm;
 mod compiler;
 mod file;
 
-pub use compiler::refused;
+pub use compiler::{Newer, refused};
 pub use file::{read_bytes, text_of};
 
 use super::entry;
 use super::error::{Error, ErrorKind};
 use super::request::{Progress, Request, Source, Watch};
-use compiler::{kept_from_compiler, newer_gpu, no_compiler};
+use compiler::{called, is_unknown_gpu, kept_from_compiler, missed, no_compiler};
 use file::no_ptx;
 use ptx::ast::{Item, Module};
 use ptx::prune::{PartError, outline};
@@ -49,6 +49,8 @@ pub struct Input {
     pub source: Option<CudaText>,
     /// How far the compiler was confined, where it was called.
     pub confined: Option<Confined>,
+    /// The newer GPU that it was compiled for because it needs one.
+    pub newer: Option<Newer>,
     /// The modules to run, at least one.
     pub builds: Vec<Build>,
 }
@@ -122,13 +124,15 @@ pub fn read(
         let source = files.filter_map(|name| sources.find(name)).next();
         return Ok(Input {
             confined: None,
+            newer: None,
             source: source.map(|file| CudaText::new(&file.text, &request.compiler.defines)),
             builds: vec![build],
             path,
         });
     }
     let both = [Optimisation::Optimised, Optimisation::Unoptimised];
-    let mut compiled = compile(request, &cuda, parts.len() > 1, &both, watch)?.into_iter();
+    let (compiled, newer) = compile(request, &cuda, parts.len() > 1, &both, watch)?;
+    let mut compiled = compiled.into_iter();
     let mut builds = Vec::new();
     for optimisation in both {
         let mut texts = Vec::new();
@@ -151,6 +155,7 @@ pub fn read(
         .collect();
     Ok(Input {
         confined: Some(Nvcc::confined()),
+        newer,
         source: Some(CudaText::of_files(&texts, &request.compiler.defines)),
         builds,
         path,
@@ -181,22 +186,68 @@ fn part<'a>(path: &'a Path, sources: &mut Sources) -> Result<Part<'a>, Error> {
 }
 
 /// Compiles all sources with each optimisation, side by side: it takes as long as all else together. The texts of one optimisation lie
-/// together, in the order of the sources.
+/// together, in the order of the sources. Where nobody said for which GPU, it is the oldest one that the sources can be compiled for.
 fn compile(
     request: &Request,
     parts: &[&Part<'_>],
     relocatable: bool,
     both: &[Optimisation],
     watch: &dyn Watch,
-) -> Result<Vec<String>, Error> {
-    let options = &request.compiler;
+) -> Result<(Vec<String>, Option<Newer>), Error> {
     let nvcc = Nvcc::find().map_err(no_compiler)?;
     let until = request.budgets.time.map(|time| Instant::now() + time);
-    let limited = CompileOptions {
+    let mut options = CompileOptions {
         time: None,
-        relocatable: relocatable || options.relocatable,
-        ..options.clone()
+        relocatable: relocatable || request.compiler.relocatable,
+        ..request.compiler.clone()
     };
+    let mut newer = None;
+    let mut first = None;
+    // Each time for a newer one.
+    loop {
+        let made = compile_for(&nvcc, request, parts, both, &options, until, watch);
+        let needed = match &made {
+            Ok(texts) => called(texts, &options),
+            Err(error) => missed(error, &options),
+        };
+        if let Some(needed) = needed.filter(|_| request.compiler.arch.is_none()) {
+            options.arch = Some(format!("sm_{}", needed.arch));
+            newer = Some(needed);
+            first = first.or(made.err());
+            continue;
+        }
+        return match made {
+            Ok(texts) => Ok((texts, newer)),
+            Err(error) => {
+                // A compiler may be too old for the GPU that its messages speak of.
+                let error = match first {
+                    Some(first) if is_unknown_gpu(&error) => {
+                        options.arch = None;
+                        first
+                    }
+                    _ => error,
+                };
+                let help = missed(&error, &options).map(|newer| newer.help(&options));
+                let help = help.or_else(|| kept_from_compiler(&error));
+                Err(match (help, refused(error)) {
+                    (Some(help), failure) => failure.help(help),
+                    (None, failure) => failure,
+                })
+            }
+        };
+    }
+}
+
+/// Compiles them for one GPU.
+fn compile_for(
+    nvcc: &Nvcc,
+    request: &Request,
+    parts: &[&Part<'_>],
+    both: &[Optimisation],
+    options: &CompileOptions,
+    until: Option<Instant>,
+    watch: &dyn Watch,
+) -> Result<Vec<String>, CompileError> {
     let all: Vec<(Optimisation, &Part<'_>)> = both
         .iter()
         .flat_map(|optimisation| parts.iter().map(|part| (*optimisation, *part)))
@@ -212,7 +263,7 @@ fn compile(
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let limited = CompileOptions {
             time: left,
-            ..limited.clone()
+            ..options.clone()
         };
         nvcc.compile(path, optimisation, &limited).map_err(|error| {
             match (error, request.budgets.time) {
@@ -223,16 +274,7 @@ fn compile(
             }
         })
     });
-    let texts = compiled.into_iter().map(|ptx| {
-        ptx.map_err(|error| {
-            let help = newer_gpu(&error, options).or_else(|| kept_from_compiler(&error));
-            match (help, refused(error)) {
-                (Some(help), failure) => failure.help(help),
-                (None, failure) => failure,
-            }
-        })
-    });
-    texts.collect()
+    compiled.into_iter().collect()
 }
 
 /// Headers of the program's own that are read for names, and their bytes.

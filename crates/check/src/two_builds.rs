@@ -11,6 +11,12 @@
 //!
 //! It is left out: see `follow`.
 //!
+//! # Waits that only optimised code shows to be hopeless
+//!
+//! Where a test of an mbarrier is a function, as it is in unoptimised code, the simulator can't know that nothing but a complete phase ends
+//! the loop around it, and the loop runs until its budget is spent. A `no-progress` at a line where the optimised build has a `deadlock` is
+//! that deadlock, and how far a budget reaches decides nothing.
+//!
 //! # Reads that the compiler has merged
 //!
 //! `if (t == 0) s[0] = s[0] / n; float m = s[0];` reads twice. The optimiser makes one read of them, which has the line of the first: the
@@ -43,6 +49,7 @@ pub(super) fn joined(explored: &[Explored], builds: &[Build]) -> Vec<Vec<Seen>> 
             follow(first, second);
         }
         unmerge(first, second);
+        wait_alike(first, second);
     }
     all
 }
@@ -122,17 +129,33 @@ fn compare(optimised: &mut Vec<Seen>, exited: &HashSet<Key>, unoptimised: &mut [
     }
 }
 
-/// The barrier's file and line.
-fn barrier(diagnostic: &Diagnostic) -> Option<(&str, u32)> {
+/// Takes a loop that never ended for the wait that the optimised build knows to be a deadlock, at the same line.
+fn wait_alike(optimised: &mut [Seen], unoptimised: &mut Vec<Seen>) {
+    unoptimised.retain_mut(|seen| {
+        if seen.found.rule != Rule::NoProgress {
+            return true;
+        }
+        let waits = |other: &&mut Seen| {
+            other.found.rule == Rule::Deadlock && place(&other.found) == place(&seen.found)
+        };
+        let Some(deadlock) = optimised.iter_mut().find(waits) else {
+            return true;
+        };
+        deadlock.builds.append(&mut seen.builds);
+        false
+    });
+}
+
+/// The file and line of the barrier, or of the wait.
+fn place(diagnostic: &Diagnostic) -> Option<(&str, u32)> {
     let label = diagnostic.labels.iter().find(|l| l.is_guilty())?;
     Some((&label.source.path, label.line))
 }
 
 /// The warning that says of the same barrier that threads had exited, if that is all that is wrong with it.
 fn warning<'a>(error: &Diagnostic, all: &'a mut [Seen]) -> Option<&'a mut Seen> {
-    let here = barrier(error)?;
-    let of =
-        |seen: &Seen, rule: Rule| seen.found.rule == rule && barrier(&seen.found) == Some(here);
+    let here = place(error)?;
+    let of = |seen: &Seen, rule: Rule| seen.found.rule == rule && place(&seen.found) == Some(here);
     if all.iter().any(|seen| of(seen, Rule::DivergentBarrier)) {
         return None;
     }

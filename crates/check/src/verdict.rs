@@ -256,6 +256,16 @@ pub fn judge(
     }
     if let Some(gpu) = told.gpu.filter(|_| stop.is_none()) {
         summary = format!("{summary}; as on sm_{gpu}");
+        if let Some(name) = input.newer.as_ref().and_then(|newer| newer.name.as_deref()) {
+            summary += &format!(", which `{}` needs", ptx::shortened(name));
+        }
+    }
+    let map = setting.arguments.iter().find(|a| is_no_map(&a.value));
+    if let Some(map) = map.filter(|_| verdict == Verdict::Unsupported) {
+        summary += &format!(
+            "; tensor maps are not guessed: if `{0}` is one, give `--arg '{0}=tensor:f16[64,128]:box=64,64'` with its own type, sizes, box and swizzle",
+            map.name
+        );
     }
     if let Some(how) = input.confined.and_then(unconfined) {
         summary = format!("{summary}; the compiler was not confined: {how}");
@@ -295,6 +305,12 @@ fn after(explored: &[Explored]) -> String {
         0 => String::new(),
         steps => format!(", after {} warp-instructions", thousands(steps)),
     }
+}
+
+/// Whether an argument has the size of a tensor map, and is none: so many zeros are guessed.
+fn is_no_map(value: &str) -> bool {
+    let digits = value.strip_prefix("0x").unwrap_or_default();
+    digits.len() == 2 * simt::tensor_map::BYTES && digits.bytes().all(|b| b == b'0')
 }
 
 /// What a reader has to know of PTX that is newer than what racetrap knows: newer compilers write it, and most of it means the same.
@@ -465,10 +481,11 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
     let from = geometry.origins.describe().map(str::to_owned);
     let mut rows = vec![(launch, from)];
     for (index, argument) in setting.arguments.iter().enumerate() {
-        let flag = format!(
-            "--arg {}",
-            quote(&format!("{}={}", argument.name, argument.value))
-        );
+        let value = match is_no_map(&argument.value) {
+            true => "0x00…00",
+            false => &argument.value,
+        };
+        let flag = format!("--arg {}", quote(&format!("{}={value}", argument.name)));
         let grown = explored.iter().any(|e| e.grown.contains(&index));
         let line = |line| host::line_of(line, plan.host_file.as_deref());
         rows.push((

@@ -84,7 +84,10 @@ impl Context {
             return host;
         };
         let known = &self.memory.registered[&start];
-        let whole = start <= host && host + bytes <= start + known.bytes;
+        let left = host
+            .checked_sub(start)
+            .and_then(|into| known.bytes.checked_sub(into));
+        let whole = left.is_some_and(|left| bytes <= left);
         if !whole || known.apart || known.device.is_none() && !goes_on {
             return host;
         }
@@ -178,6 +181,11 @@ impl Context {
 
     /// Frees everything but variables (`cudaDeviceReset`).
     pub fn reset(&mut self) {
+        // Registered memory is the program's own, and goes back to it.
+        let registered: Vec<u64> = self.memory.registered.keys().copied().collect();
+        for host in registered {
+            let _ = self.unregister(host, Call::default());
+        }
         let all = self.memory.blocks.values();
         let left: Vec<u64> = all
             .filter(|b| b.freed.is_none() && b.name.is_none())
@@ -204,8 +212,15 @@ impl Context {
         if address == 0 {
             return Ok(());
         }
+        // What is registered is the program's own: it is given back, and not freed.
+        let mut registered = self.memory.registered.iter();
+        let registered = registered.any(|(host, r)| r.device == Some(address + host % PAGE));
         let wrong = match self.memory.blocks.get(&address) {
-            Some(block) if block.freed.is_none() && accepts(block.kind) => None,
+            Some(block) if block.freed.is_none() && accepts(block.kind) && !registered => None,
+            Some(block) if block.freed.is_none() && registered => Some((
+                format!("`{}` frees registered memory", call.function),
+                Some((block.call.clone(), "the device has had it since here")),
+            )),
             Some(block) if block.freed.is_none() => Some((
                 format!(
                     "`{}` frees {}, which is {}",
@@ -283,7 +298,7 @@ impl Context {
         }
         let function = &call.function;
         let (title, other, help) = match self.memory.block(address) {
-            Some(block) if address + bytes <= block.address + block.bytes => return Ok(()),
+            Some(block) if bytes <= block.address + block.bytes - address => return Ok(()),
             Some(block) => {
                 let room = block.address + block.bytes - address;
                 let title = format!(

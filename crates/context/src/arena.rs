@@ -239,9 +239,22 @@ impl Arena {
 
 /// Whether pages are readable, writable and nobody else's (`proc_pid_maps(5)`).
 fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
-    let whole = bytes.checked_next_multiple_of(PAGE);
-    let Some(end) = whole.and_then(|bytes| start.checked_add(bytes)) else {
+    let Some(bytes) = bytes.checked_next_multiple_of(PAGE) else {
         return Ok(false);
+    };
+    let own = |mode: &str, file: &str| mode.starts_with("rw") && mode.ends_with('p') && file == "0";
+    Ok(mapped(start, bytes, own)? == bytes)
+}
+
+/// How many of so many bytes from an address on can be read; all of them, where the system does not tell.
+pub fn readable(start: u64, bytes: u64) -> u64 {
+    mapped(start, bytes, |mode, _| mode.starts_with('r')).unwrap_or(bytes)
+}
+
+/// How many of so many bytes from an address on lie in mappings of a kind, by their modes and the numbers of their files (`proc_pid_maps(5)`).
+fn mapped(start: u64, bytes: u64, is: impl Fn(&str, &str) -> bool) -> io::Result<u64> {
+    let Some(end) = start.checked_add(bytes) else {
+        return Ok(0);
     };
     let mut at = start;
     for line in std::fs::read_to_string("/proc/self/maps")?.lines() {
@@ -250,17 +263,13 @@ fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
         let Some((from, to)) = range else { continue };
         let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
         let (from, to) = (number(from), number(to));
-        if !(from..to).contains(&at) {
-            continue;
-        }
-        let (mode, file) = (words.next().unwrap_or(""), words.nth(2).unwrap_or(""));
-        if !mode.starts_with("rw") || !mode.ends_with('p') || file != "0" {
-            return Ok(false);
-        }
-        at = to;
-        if at >= end {
-            return Ok(true);
+        if at < end && (from..to).contains(&at) {
+            let (mode, file) = (words.next().unwrap_or(""), words.nth(2).unwrap_or(""));
+            if !is(mode, file) {
+                break;
+            }
+            at = to.min(end);
         }
     }
-    Ok(false)
+    Ok(at - start)
 }

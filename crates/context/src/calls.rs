@@ -1,6 +1,7 @@
 //! Where the host program called: its stack as objects and offsets, for the parent to find lines for.
 #![allow(unsafe_code)] // The C library's functions that walk the stack take pointers.
 
+use crate::arena::PAGE;
 use crate::call::{Call, Frame};
 use std::ffi::CStr;
 use std::os::raw::c_void;
@@ -80,23 +81,57 @@ fn walk(_: &mut [*mut c_void]) -> i32 {
     0
 }
 
-/// Base address and path of the object that an address lies in.
+/// Loads what walks the stack. Later, it would need the loader, which may wait for whoever holds the context.
+pub fn prepare() {
+    walk(&mut [std::ptr::null_mut(); 2]);
+}
+
+/// Base address and path of the object that an address lies in. Not by `dladdr`, whose lock the loader holds while it runs constructors: these may
+/// wait for the context, which the caller holds.
 fn object(address: *const c_void) -> Option<(u64, String)> {
-    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: `info` is of the right type; any address may be asked for; the name that comes back is the loader's own and ends in zero.
-    unsafe {
-        if libc::dladdr(address, info.as_mut_ptr()) == 0 {
-            return None;
-        }
-        let info = info.assume_init();
-        if info.dli_fname.is_null() {
-            return None;
-        }
-        let path = CStr::from_ptr(info.dli_fname)
-            .to_string_lossy()
-            .into_owned();
-        Some((info.dli_fbase as u64, absolute(path)))
+    let mut find = Find {
+        address: address.addr() as u64,
+        found: None,
+    };
+    // SAFETY: the function calls `holds` for each object, with the pointer that it is given.
+    unsafe { libc::dl_iterate_phdr(Some(holds), std::ptr::from_mut(&mut find).cast()) };
+    let (base, path) = find.found?;
+    Some((base, absolute(path)))
+}
+
+struct Find {
+    address: u64,
+    found: Option<(u64, String)>,
+}
+
+/// An object that the loader has loaded: whether the address is in it.
+extern "C" fn holds(info: *mut libc::dl_phdr_info, _: usize, find: *mut c_void) -> i32 {
+    // SAFETY: the loader passes the description of an object that stays while this runs, with as many program headers as it says, and a name
+    // that ends in zero. `find` is ours.
+    let (info, find) = unsafe { (&*info, &mut *find.cast::<Find>()) };
+    if info.dlpi_phdr.is_null() || info.dlpi_name.is_null() {
+        return 0;
     }
+    // SAFETY: as above.
+    let (headers, name) = unsafe {
+        let count = usize::from(info.dlpi_phnum);
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, count);
+        (headers, CStr::from_ptr(info.dlpi_name))
+    };
+    let loads = || headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+    let at = find.address.wrapping_sub(info.dlpi_addr);
+    let within = |h: &libc::Elf64_Phdr| {
+        let into = at.checked_sub(h.p_vaddr);
+        into.is_some_and(|into| into < h.p_memsz)
+    };
+    if !loads().any(within) {
+        return 0;
+    }
+    // Where its first page lies.
+    let first = loads().map(|h| h.p_vaddr / PAGE * PAGE).min();
+    let base = info.dlpi_addr + first.unwrap_or(0);
+    find.found = Some((base, name.to_string_lossy().into_owned()));
+    1
 }
 
 /// The loader has the program itself as it was called, from a folder that may have changed since.
@@ -143,31 +178,41 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void)
     const STRINGS: isize = 5;
     const LENGTH: isize = 10;
     // SAFETY: the loader passes the description of an object that stays while this runs, whose program headers say where its
-    // dynamic section is; that ends in an entry of tag 0, and its strings end in zeros. `search` is ours.
+    // dynamic section is and how long, and that where its strings are and how long. `search` is ours.
     unsafe {
         let (info, search) = (&*info, &mut *search.cast::<Search<'_>>());
+        if info.dlpi_phdr.is_null() {
+            return 0;
+        }
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         let base = info.dlpi_addr as usize;
         let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
             return 0;
         };
-        let mut entry = (base + dynamic.p_vaddr as usize) as *const Dynamic;
+        let start = (base + dynamic.p_vaddr as usize) as *const Dynamic;
+        let entries = dynamic.p_memsz as usize / size_of::<Dynamic>();
+        let entries = std::slice::from_raw_parts(start, entries);
         let (mut names, mut strings, mut length) = (Vec::new(), 0, 0);
-        while (*entry).tag != 0 {
-            match ((*entry).tag, (*entry).value) {
+        for entry in entries.iter().take_while(|entry| entry.tag != 0) {
+            match (entry.tag, entry.value) {
                 (NEEDED, value) => names.push(value),
                 // glibc has relocated it; other loaders, and the kernel's own object, have not.
                 (STRINGS, value) => strings = if value < base { base + value } else { value },
                 (LENGTH, value) => length = value,
                 _ => {}
             }
-            entry = entry.add(1);
         }
+        if strings == 0 || info.dlpi_name.is_null() {
+            return 0;
+        }
+        let strings = std::slice::from_raw_parts(strings as *const u8, length);
         for name in names {
-            if strings == 0 || name >= length {
+            let Some(name) = strings.get(name..) else {
                 continue;
-            }
-            let name = CStr::from_ptr((strings + name) as *const std::os::raw::c_char);
+            };
+            let Ok(name) = CStr::from_bytes_until_nul(name) else {
+                continue;
+            };
             if let Some(rest) = name.to_string_lossy().strip_prefix(search.prefix) {
                 let path = CStr::from_ptr(info.dlpi_name)
                     .to_string_lossy()

@@ -1,4 +1,5 @@
 //! The context: everything that one process knows of its simulated device.
+#![allow(unsafe_code)] // Says what a child that is forked does first.
 
 use crate::arena::Arena;
 use crate::call::Call;
@@ -17,6 +18,7 @@ use report::{SourcePlace, Sources};
 use simt::Device;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What an operation does that had to wait.
@@ -43,17 +45,40 @@ pub struct Context {
 
 static CONTEXT: Mutex<Option<Box<Context>>> = Mutex::new(None);
 
-/// The process's context, made at the first call; `None` where the system has no room for it.
+/// Whether the process is a child that was forked behind the context's first use. A child can't use CUDA (CUDA Runtime API,
+/// "cudaErrorInitializationError"), and what it has of the context is its parent's.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn forked() {
+    FORKED.store(true, Ordering::Relaxed);
+    crate::interrupt::forked();
+}
+
+/// Whether the context can't be had: in a child, and where the thread holds it already, since a handler of a signal or a function that the
+/// library calls has come back.
+fn is_out_of_reach() -> bool {
+    FORKED.load(Ordering::Relaxed) || is_held()
+}
+
+/// The process's context, made at the first call; `None` where the system has no room for it, or it is out of reach.
 pub fn context() -> Option<Guard> {
+    if is_out_of_reach() {
+        return None;
+    }
     let mut guard = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if guard.is_none() {
         *guard = Context::new().ok().map(Box::new);
+        // SAFETY: the function stays: the library is never unloaded.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     }
     Guard::of(guard)
 }
 
-/// The context if there is one already.
+/// The context if there is one already, within reach.
 pub fn existing() -> Option<Guard> {
+    if is_out_of_reach() {
+        return None;
+    }
     let guard = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
     Guard::of(guard)
 }

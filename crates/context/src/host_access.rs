@@ -513,14 +513,17 @@ fn on_access(address: u64, page: u64, raw: *mut c_void) -> bool {
     };
     let opened = context.memory.arena.open(page, PAGE, true).is_ok();
     if again && opened && cfg!(target_arch = "x86_64") {
-        STEPPING.with_borrow_mut(|pages| pages.push(number));
-        step(raw, true);
+        // A thread that ends may have lost it: then the page stays open.
+        let pushed = STEPPING.try_with(|pages| pages.borrow_mut().push(number));
+        if pushed.is_ok() {
+            step(raw, true);
+        }
     }
     opened
 }
 
 extern "C" fn on_step(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
-    let pages = STEPPING.take();
+    let pages = STEPPING.try_with(RefCell::take).unwrap_or_default();
     if pages.is_empty() {
         return hand_on(signal, info, raw, &TRAP);
     }

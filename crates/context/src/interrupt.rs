@@ -58,6 +58,14 @@ pub fn install() -> Live {
     interrupt.live.clone()
 }
 
+/// The process is a child in which no launch goes on.
+pub fn forked() {
+    if let Some(interrupt) = INTERRUPT.get() {
+        interrupt.signal.store(0, SeqCst);
+        interrupt.idle.store(true, SeqCst);
+    }
+}
+
 /// A launch begins: signals wait for it.
 pub fn begins() {
     if let Some(interrupt) = INTERRUPT.get() {

@@ -152,7 +152,10 @@ static END: extern "C" fn() = end;
 
 /// The library is loaded: its options are read, before any code of the program runs that could read them too.
 extern "C" fn begin() {
-    let _ = catch_unwind(|| drop(context::options::Options::of_process()));
+    let _ = catch_unwind(|| {
+        calls::prepare();
+        drop(context::options::Options::of_process());
+    });
 }
 
 /// Called by the loader when the library is initialised, which is before the program that needs it is.

@@ -25,7 +25,7 @@ use crate::race;
 use crate::race::block::lanes;
 use crate::rules::Rule;
 use arrived::Arrived;
-use pending::{Part, Pending, bounds};
+use pending::{Blame, Part, Pending, bounds};
 use simt::ids::*;
 use simt::observer::{Access, AccessKind, AsyncCopy, BlockBarrier, LaunchShape, Space, WarpRef};
 use std::collections::{HashMap, VecDeque};
@@ -160,35 +160,41 @@ impl Detector {
 
     /// See [`simt::observer::Events::copy_begins`].
     pub fn begins(&mut self, copy: &AsyncCopy<'_>, races: &mut race::Detector) {
-        let Some(write) = copy.writes.first() else {
+        let Some(first) = copy.writes.first().or(copy.reads.first()) else {
             return;
         };
+        let action = match copy.product {
+            true => Action::Multiply,
+            false => Action::Copy,
+        };
         // Two copies to one place are not ordered with each other either (PTX ISA, "cp.async").
-        copy.writes.iter().for_each(|write| self.look(write, races));
-        copy.reads.iter().for_each(|read| self.look(read, races));
+        for access in copy.writes.iter().chain(copy.reads) {
+            self.look(access, action, races);
+        }
         if let Some(clusters) = &self.clusters {
             for block in self.blocks.values_mut() {
                 let all = copy.writes.iter();
                 all.for_each(|write| block.replaced_by(write, Some(clusters)));
             }
         }
-        let block = self.blocks.entry(write.who.block).or_default();
+        let block = self.blocks.entry(first.who.block).or_default();
         if self.clusters.is_none() {
             let all = copy.writes.iter();
             all.for_each(|write| block.replaced_by(write, None));
         }
-        self.stores |= write.space == Space::Global;
+        self.stores |= copy.writes.iter().any(|w| w.space == Space::Global);
         let reads: Vec<Part> = copy.reads.iter().map(Part::of).collect();
         let writes: Vec<Part> = copy.writes.iter().map(Part::of).collect();
-        let warp = write.who.warp.0 as usize;
+        let warp = first.who.warp.0 as usize;
         if block.warps.len() <= warp {
             block.warps.resize_with(warp + 1, VecDeque::new);
         }
         let pending = Pending {
             number: copy.number,
-            who: write.who,
-            site: write.site,
-            stamp: races.now(write.who),
+            who: first.who,
+            site: first.site,
+            action,
+            stamp: races.now(first.who),
             source: bounds(&reads),
             target: bounds(&writes),
             reads,
@@ -411,7 +417,7 @@ impl Detector {
         }
         let lane = (part.mask & !copy.over & !copy.touched).trailing_zeros();
         let (site, who) = (copy.site, copy.who);
-        let begun = End::of_lanes(site, who, 1 << lane, Action::Copy, self.launch);
+        let begun = End::of_lanes(site, who, 1 << lane, copy.action, self.launch);
         self.findings.add(
             Finding::new(rule, vec![exit, begun])
                 .at(Place::new(Space::Shared, part.address[lane as usize], 4))
@@ -443,12 +449,18 @@ impl Detector {
 
     /// See [`simt::observer::Events::access`].
     pub fn access(&mut self, access: &Access<'_>, races: &mut race::Detector) {
-        if !access.asynchronous {
-            self.look(access, races);
+        if access.asynchronous {
+            return;
         }
+        let action = match access.kind {
+            AccessKind::Read => Action::Read,
+            AccessKind::Write => Action::Write,
+            AccessKind::Atomic | AccessKind::Reduction => Action::Atomic,
+        };
+        self.look(access, action, races);
     }
 
-    fn look(&mut self, access: &Access<'_>, races: &mut race::Detector) {
+    fn look(&mut self, access: &Access<'_>, action: Action, races: &mut race::Detector) {
         let bytes = u64::from(access.bytes());
         let writes = !matches!(access.kind, AccessKind::Read);
         let concerned = match writes {
@@ -470,7 +482,7 @@ impl Detector {
         for lane in lanes(concerned) {
             let (from, to) = (start(lane), start(lane) + bytes);
             if self.concerns(block, space, from, to, writes) {
-                self.touched(access, lane, (from, to), races);
+                self.touched((access, action), lane, (from, to), races);
             }
         }
     }
@@ -479,7 +491,7 @@ impl Detector {
     #[cold]
     fn touched(
         &mut self,
-        access: &Access<'_>,
+        (access, action): (&Access<'_>, Action),
         lane: u32,
         (from, to): (u64, u64),
         races: &mut race::Detector,
@@ -498,7 +510,7 @@ impl Detector {
                             && !arrived.is_complete_for(other, me, races)
                         {
                             let at = part.address[other as usize].max(from);
-                            guilty.push((copy.site, copy.who, other as usize, at, reads));
+                            guilty.push((copy.blame(), other as usize, at, reads));
                         }
                     }
                 }
@@ -515,29 +527,29 @@ impl Detector {
                         }
                         touched |= 1 << other;
                         let at = part.address[other].max(from);
-                        guilty.push((copy.site, copy.who, other, at, reads));
+                        guilty.push((copy.blame(), other, at, reads));
                     }
                 }
                 copy.touched |= touched;
             }
         }
         // The order of blocks in the table is nobody's business.
-        guilty.sort_by_key(|(site, who, other, ..)| (*site, who.block.0, who.warp.0, *other));
-        for (site, who, other, at, reads) in guilty {
+        guilty.sort_by_key(|((site, who, _), other, ..)| (*site, who.block.0, who.warp.0, *other));
+        for (copy, other, at, reads) in guilty {
             let here = access.asynchronous && !writes;
             let detail = match here || reads {
                 true => Detail::CopyReads([here, reads]),
                 false => Detail::None,
             };
-            self.report(access, lane as usize, (site, who, other), at, detail);
+            self.report((access, action), lane as usize, (copy, other), at, detail);
         }
     }
 
     fn report(
         &mut self,
-        access: &Access<'_>,
+        (access, action): (&Access<'_>, Action),
         lane: usize,
-        (site, who, other): (Site, WarpRef, usize),
+        ((site, who, begun), other): (Blame, usize),
         at: u64,
         detail: Detail,
     ) {
@@ -548,20 +560,14 @@ impl Detector {
         let end = |site, who, lane: usize, action| {
             End::of_lanes(site, who, 1 << lane, action, self.launch)
         };
-        let here = match access.kind {
-            _ if access.asynchronous => Action::Copy,
-            AccessKind::Read => Action::Read,
-            AccessKind::Write => Action::Write,
-            AccessKind::Atomic | AccessKind::Reduction => Action::Atomic,
-        };
         let element = u64::from(access.element);
         let first = access.address[lane];
         self.findings.add(
             Finding::new(
                 rule,
                 vec![
-                    end(access.site, access.who, lane, here),
-                    end(site, who, other, Action::Copy),
+                    end(access.site, access.who, lane, action),
+                    end(site, who, other, begun),
                 ],
             )
             .at(Place::new(

@@ -1,5 +1,6 @@
 //! Barriers that not everybody comes to, `divergent-barrier` and `barrier-after-exit`, and those that
-//! there can't be, `invalid-barrier`; mbarriers that are told what they may not be, `mbarrier-misuse`.
+//! there can't be, `invalid-barrier`; mbarriers that are told what they may not be, `mbarrier-misuse`; registers of a warpgroup's products that
+//! are used at the wrong time, `async-copy-hazard`.
 //!
 //! Whether threads come to the same barrier is decided where they meet
 //! ([`Misuse`]); here it becomes a finding. Blind spot: a barrier with a thread count can
@@ -8,7 +9,7 @@
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::*;
-use simt::observer::{Elsewhere, Misuse, Party, Space};
+use simt::observer::{Elsewhere, Misuse, Party, RegisterFault, Space};
 
 /// Turns misuse of block barriers into findings.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,16 @@ pub(super) fn end(parties: &[Party], launch: u32, block: BlockId, action: Action
         action,
         order: None,
     })
+}
+
+/// What the one does who uses registers at the wrong time, and the other.
+fn of_registers(fault: RegisterFault) -> (Action, Action) {
+    let uses = |writes| if writes { Action::Write } else { Action::Read };
+    match fault {
+        RegisterFault::InFlight { writes } => (uses(writes), Action::Multiply),
+        RegisterFault::Unfenced { writes } => (Action::Multiply, uses(writes)),
+        RegisterFault::NeverFenced => (Action::Multiply, Action::Multiply),
+    }
 }
 
 impl Detector {
@@ -61,6 +72,10 @@ impl Detector {
                 let here = std::slice::from_ref(here);
                 (Rule::MbarrierMisuse, here, &[], Action::Atomic)
             }
+            Misuse::Registers { here, other, .. } => {
+                let (here, other) = (std::slice::from_ref(here), other.as_slice());
+                (Rule::AsyncCopyHazard, here, other, Action::Multiply)
+            }
             Misuse::InvalidBarrier { here, .. } => {
                 let here = std::slice::from_ref(here);
                 (Rule::InvalidBarrier, here, &[], Action::Wait)
@@ -70,6 +85,7 @@ impl Detector {
         let detail = match misuse {
             Misuse::InvalidBarrier { fault, .. } => Detail::Barrier(*fault),
             Misuse::Mbarrier { fault, .. } => Detail::Mbarrier(*fault),
+            Misuse::Registers { fault, .. } => Detail::Registers(*fault),
             Misuse::DivergentBarrier {
                 how: Elsewhere::AtAnotherCount,
                 ..
@@ -91,6 +107,10 @@ impl Detector {
                 (Some(place), Action::Atomic)
             }
             _ => (None, Action::Wait),
+        };
+        let (here, action) = match misuse {
+            Misuse::Registers { fault, .. } => of_registers(*fault),
+            _ => (here, action),
         };
         let ends = [
             end(waiting, launch, block, here),

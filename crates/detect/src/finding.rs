@@ -2,7 +2,9 @@
 
 use crate::rules::Rule;
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space, WarpRef};
+use simt::observer::{
+    BarrierFault, ImageFault, NoValue, Order, RegisterFault, Scope, Space, WarpRef,
+};
 use simt::{BadCall, PhaseWait};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -18,6 +20,8 @@ pub enum Action {
     Atomic,
     /// Began an asynchronous copy.
     Copy,
+    /// Began a product of matrices by its warpgroup.
+    Multiply,
     /// Waits at a barrier.
     Wait,
     /// Executes a warp-level operation.
@@ -183,6 +187,8 @@ pub enum Detail {
     Barrier(BarrierFault),
     /// Which of the two ends is an asynchronous copy that reads the memory; other copies write it.
     CopyReads([bool; 2]),
+    /// What is wrong with a use of registers that products use.
+    Registers(RegisterFault),
     /// What is wrong with the use of an mbarrier.
     Mbarrier(simt::mbarrier::Fault),
     /// What is wrong with a texture, or with a surface.

@@ -237,16 +237,25 @@ impl Detector {
         if !copy.proxy {
             return;
         }
+        let action = match copy.product {
+            true => Action::Multiply,
+            false => Action::Copy,
+        };
         for (access, writes) in (copy.reads.iter().map(|read| (read, false)))
             .chain(copy.writes.iter().map(|write| (write, true)))
         {
             if access.space == Space::Shared {
-                self.touches(access, writes, races);
+                self.touches((access, action), writes, races);
             }
         }
     }
 
-    fn touches(&mut self, access: &Access<'_>, writes: bool, races: &mut race::Detector) {
+    fn touches(
+        &mut self,
+        (access, action): (&Access<'_>, Action),
+        writes: bool,
+        races: &mut race::Detector,
+    ) {
         let mut guilty: Vec<(Write, WarpRef, u32, u64)> = Vec::new();
         let mut asked: HashMap<(BlockId, u32, u8, u32), bool> = HashMap::new();
         for lane in lanes(access.mask) {
@@ -281,11 +290,17 @@ impl Detector {
         }
         for (write, who, lane, at) in guilty {
             let (_, first) = self.owner(access, lane);
-            self.report(access, lane, (write, who), at.max(first));
+            self.report((access, action), lane, (write, who), at.max(first));
         }
     }
 
-    fn report(&mut self, access: &Access<'_>, lane: u32, (write, who): (Write, WarpRef), at: u64) {
+    fn report(
+        &mut self,
+        (access, action): (&Access<'_>, Action),
+        lane: u32,
+        (write, who): (Write, WarpRef),
+        at: u64,
+    ) {
         let rule = Rule::MissingProxyFence;
         if self
             .findings
@@ -300,7 +315,7 @@ impl Detector {
             Finding::new(
                 rule,
                 vec![
-                    end(access.site, access.who, lane, Action::Copy),
+                    end(access.site, access.who, lane, action),
                     end(write.site, who, write.lane.into(), Action::Write),
                 ],
             )

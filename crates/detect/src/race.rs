@@ -65,6 +65,7 @@
 //! Each fork has a shadow of its own for global memory; [`Detector::join`] compares the
 //! pages that two forks have touched ([`merge`]). Its cost is linear in the pages.
 
+mod access_shape;
 mod aside;
 mod atomics;
 pub mod block;
@@ -73,11 +74,13 @@ pub mod cells;
 pub mod clock;
 mod concurrent_launches;
 pub mod contention;
+mod entry;
 pub mod fence_sc;
 pub mod fences;
 mod folded;
 mod in_clusters;
 mod known;
+mod line;
 pub mod lines;
 mod merge;
 pub mod message;

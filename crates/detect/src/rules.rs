@@ -66,8 +66,8 @@ rules! {
     DataRace, data_race, "data-race", Error, "two threads access the same memory, at least one writes, and nothing orders them";
     InsufficientScope, insufficient_scope, "insufficient-scope", Error, "the scope of an atomic, lock or fence does not include the other thread";
     NonCoherentRead, non_coherent_read, "non-coherent-read", Error, "a read through the read-only cache of memory that the same launch has written";
-    AsyncCopyHazard, async_copy_hazard, "async-copy-hazard", Error, "memory that an asynchronous copy reads or writes, touched before anybody has waited for it";
-    MissingProxyFence, missing_proxy_fence, "missing-proxy-fence", Error, "a bulk copy touches memory that threads have written, without a proxy fence in between";
+    AsyncCopyHazard, async_copy_hazard, "async-copy-hazard", Error, "memory that an asynchronous copy or product reads or writes, touched before anybody has waited for it";
+    MissingProxyFence, missing_proxy_fence, "missing-proxy-fence", Error, "a bulk copy or matrix product touches memory that threads have written, without a proxy fence in between";
     MissingDependencyWait, missing_dependency_wait, "missing-dependency-wait", Error, "a dependent launch touches memory of the launch before it without waiting for it";
     ClusterMemory, cluster_memory, "cluster-memory", Error, "shared memory of another block of the cluster, accessed when that block may not have begun or may have ended";
     LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp exchange data without synchronising";

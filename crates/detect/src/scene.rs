@@ -357,6 +357,7 @@ impl<O: Events> Scene<O> {
                 reads: &[read],
                 writes: &[write],
                 proxy: false,
+                product: false,
             });
         });
         site
@@ -397,6 +398,7 @@ impl<O: Events> Scene<O> {
             reads: &[read],
             writes: &[write],
             proxy: true,
+            product: false,
         });
         site
     }

@@ -11,11 +11,11 @@ use check::geometry::Given;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use session::buffer::ElementType;
-use session::expression::Expression;
-use session::fill::{Fill, Source};
+use session::expression::{EvaluationError, Expression};
+use session::fill::{ContentsError, Fill, Source};
 use simt::Dim3;
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The name that follows `-e`.
@@ -43,13 +43,128 @@ pub struct Drawn {
 }
 
 /// An input that can't be drawn: a mistake of the assignment.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("input `{input}`: {what}")]
 pub struct InputError {
     /// The input.
     pub input: String,
     /// What is wrong.
-    pub what: String,
+    pub what: Undrawn,
+}
+
+/// Why an input can't be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum Undrawn {
+    /// No size lies in a range.
+    #[error("the range {low}..={high} of `{name}` is empty")]
+    EmptyRange {
+        /// The size.
+        name: String,
+        /// The lowest.
+        low: i64,
+        /// The highest.
+        high: i64,
+    },
+    /// So many bytes of shared memory there can't be.
+    #[error("`shared` is no size")]
+    Shared,
+    /// A grid or a block has no such size.
+    #[error("`{what}` is {value}")]
+    Dimension {
+        /// Which of the two.
+        what: String,
+        /// The size.
+        value: i64,
+    },
+    /// A buffer or a file has no such length.
+    #[error("`{name}` can't have this length: from {least} to {ELEMENTS} elements")]
+    Length {
+        /// The argument or the file.
+        name: String,
+        /// The least that it can have.
+        least: u64,
+    },
+    /// Rows of this many columns don't fill the file.
+    #[error("`{name}`: its length is no number of such rows")]
+    Columns {
+        /// The file.
+        name: String,
+    },
+    /// A fill that only a command line has.
+    #[error(
+        "`{name}`: this is no fill of an assignment: it has no `copy`, no `@`, and files no `uninitialized`"
+    )]
+    Fill {
+        /// The argument or the file.
+        name: String,
+    },
+    /// A file of another length than its buffer.
+    #[error("`{name}`: {} has {has} bytes, but the buffer {wanted}", path.display())]
+    FileLength {
+        /// The argument.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// Its bytes.
+        has: u64,
+        /// The buffer's.
+        wanted: u64,
+    },
+    /// A file that can't be used.
+    #[error("`{name}`: {error}")]
+    File {
+        /// The argument or the file's name for the program.
+        name: String,
+        /// Why.
+        #[source]
+        error: FileError,
+    },
+    /// An expression without a value.
+    #[error("`{what}`: {error}")]
+    Expression {
+        /// What it is for.
+        what: String,
+        /// Why.
+        #[source]
+        error: EvaluationError,
+    },
+    /// Values that can't be made.
+    #[error("`{name}`: {error}")]
+    Values {
+        /// The argument or the file.
+        name: String,
+        /// Why.
+        #[source]
+        error: ContentsError,
+    },
+}
+
+/// A file of an assignment that can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Its path leads elsewhere.
+    #[error("{} does not lie below the assignment's folder", path.display())]
+    Outside {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is too large.
+    #[error("{} has {bytes} bytes: that is too much", path.display())]
+    TooLarge {
+        /// The path.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The system refuses.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// What it says.
+        #[source]
+        error: std::io::Error,
+    },
 }
 
 /// Draws all inputs; their files lie below `folder`.
@@ -81,7 +196,7 @@ pub fn resized(
     folder: &Path,
     drawn: &Drawn,
     sizes: BTreeMap<String, i64>,
-) -> Result<Drawn, String> {
+) -> Result<Drawn, Undrawn> {
     Drawing {
         assignment,
         folder,
@@ -97,24 +212,25 @@ pub fn resized(
 ///
 /// # Errors
 ///
-/// A sentence: it leads out of the folder, can't be read, or is too large.
-pub(crate) fn bytes_of(folder: &Path, path: &Path) -> Result<Vec<u8>, String> {
+/// It leads out of the folder, can't be read, or is too large.
+pub(crate) fn bytes_of(folder: &Path, path: &Path) -> Result<Vec<u8>, FileError> {
     let inside = path
         .components()
         .all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    let owned = || path.to_owned();
     if !inside {
-        return Err(format!(
-            "{} does not lie below the assignment's folder",
-            path.display()
-        ));
+        return Err(FileError::Outside { path: owned() });
     }
-    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-    let size = std::fs::metadata(folder.join(path)).map_err(wrong)?.len();
-    if size > 8 * ELEMENTS {
-        return Err(format!(
-            "{} has {size} bytes: that is too much",
-            path.display()
-        ));
+    let wrong = |error| FileError::Unreadable {
+        path: owned(),
+        error,
+    };
+    let bytes = std::fs::metadata(folder.join(path)).map_err(wrong)?.len();
+    if bytes > 8 * ELEMENTS {
+        return Err(FileError::TooLarge {
+            path: owned(),
+            bytes,
+        });
     }
     std::fs::read(folder.join(path)).map_err(wrong)
 }
@@ -152,7 +268,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn drawn(mut self) -> Result<Drawn, String> {
+    fn drawn(mut self) -> Result<Drawn, Undrawn> {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed ^ 0x7369_7a65);
         for (name, size) in &self.input.sizes.0 {
             let value = match size {
@@ -160,7 +276,8 @@ impl<'a> Drawing<'a> {
                 Size::Drawn(low, high) => {
                     let (low, high) = (self.number(name, low)?, self.number(name, high)?);
                     if low > high {
-                        return Err(format!("the range {low}..={high} of `{name}` is empty"));
+                        let name = name.clone();
+                        return Err(Undrawn::EmptyRange { name, low, high });
                     }
                     random.random_range(low..=high)
                 }
@@ -171,7 +288,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// The rest, of the sizes that are there.
-    fn with_sizes(self) -> Result<Drawn, String> {
+    fn with_sizes(self) -> Result<Drawn, Undrawn> {
         let mut drawn = Drawn {
             input: self.index,
             seed: self.seed,
@@ -190,8 +307,9 @@ impl<'a> Drawing<'a> {
         };
         let shared = match &kernel.shared {
             None => 0,
-            Some(expression) => u32::try_from(self.number("shared", expression)?)
-                .map_err(|_| "`shared` is no size")?,
+            Some(expression) => {
+                u32::try_from(self.number("shared", expression)?).map_err(|_| Undrawn::Shared)?
+            }
         };
         drawn.launch = Given {
             grid: Some(self.dimensions("grid", &kernel.grid)?),
@@ -247,14 +365,19 @@ impl<'a> Drawing<'a> {
     }
 
     /// A file as a program finds it.
-    fn file(&self, name: &str, file: &InputFile, index: usize) -> Result<Vec<u8>, String> {
+    fn file(&self, name: &str, file: &InputFile, index: usize) -> Result<Vec<u8>, Undrawn> {
         if let Some(path) = &file.file {
-            return bytes_of(self.folder, path).map_err(|what| format!("`{name}`: {what}"));
+            return bytes_of(self.folder, path).map_err(|error| Undrawn::File {
+                name: name.to_owned(),
+                error,
+            });
         }
         let length = u64::try_from(self.number(name, &file.length)?).ok();
         let length = length.filter(|n| *n <= ELEMENTS);
-        let length = length
-            .ok_or_else(|| format!("`{name}` can't have this length: up to {ELEMENTS} numbers"))?;
+        let length = length.ok_or_else(|| Undrawn::Length {
+            name: name.to_owned(),
+            least: 0,
+        })?;
         let columns = match &file.columns {
             None => None,
             Some(columns) => {
@@ -262,10 +385,9 @@ impl<'a> Drawing<'a> {
                     .ok()
                     .filter(|n| *n > 0);
                 let columns = columns.filter(|n| length.is_multiple_of(*n));
-                Some(
-                    columns
-                        .ok_or_else(|| format!("`{name}`: its length is no number of such rows"))?,
-                )
+                Some(columns.ok_or_else(|| Undrawn::Columns {
+                    name: name.to_owned(),
+                })?)
             }
         };
         let fill = match &file.fill {
@@ -273,9 +395,9 @@ impl<'a> Drawing<'a> {
                 Fill::random_in(self.number(name, low)?, self.number(name, high)?)
             }
             Fill::Copy(_) | Fill::File(_) | Fill::Uninitialized => {
-                return Err(format!(
-                    "`{name}`: `copy`, `@` and `uninitialized` are no fills of a file"
-                ));
+                return Err(Undrawn::Fill {
+                    name: name.to_owned(),
+                });
             }
             other => other.clone(),
         };
@@ -285,7 +407,10 @@ impl<'a> Drawing<'a> {
         };
         let bytes = fill.bytes(file.element, length, &mut source);
         let bytes = bytes
-            .map_err(|error| format!("`{name}`: {error}"))?
+            .map_err(|error| Undrawn::Values {
+                name: name.to_owned(),
+                error,
+            })?
             .unwrap_or_default();
         let layout = file.layout.unwrap_or(match self.assignment.build.kind {
             BuildKind::Wb => Layout::Wb,
@@ -298,41 +423,52 @@ impl<'a> Drawing<'a> {
         self.sizes.get(name).copied()
     }
 
-    fn number(&self, what: &str, expression: &Expression) -> Result<i64, String> {
+    fn number(&self, what: &str, expression: &Expression) -> Result<i64, Undrawn> {
         let value = expression.evaluate(&|name| self.value(name));
-        value.map_err(|error| format!("`{what}`: {error}"))
+        value.map_err(|error| Undrawn::Expression {
+            what: what.to_owned(),
+            error,
+        })
     }
 
-    fn dimensions(&self, what: &str, dimensions: &Dimensions) -> Result<Dim3, String> {
+    fn dimensions(&self, what: &str, dimensions: &Dimensions) -> Result<Dim3, Undrawn> {
         let mut all = [1u32; 3];
         for (to, expression) in all.iter_mut().zip(dimensions.parts()) {
             let value = self.number(what, expression)?;
             *to = u32::try_from(value)
                 .ok()
                 .filter(|n| *n > 0)
-                .ok_or_else(|| format!("`{what}` is {value}"))?;
+                .ok_or_else(|| Undrawn::Dimension {
+                    what: what.to_owned(),
+                    value,
+                })?;
         }
         let [x, y, z] = all;
         Ok(Dim3 { x, y, z })
     }
 
-    fn buffer(&self, name: &str, buffer: &Buffer, index: usize) -> Result<BufferSpec, String> {
+    fn buffer(&self, name: &str, buffer: &Buffer, index: usize) -> Result<BufferSpec, Undrawn> {
         let length = self.number(name, &buffer.length)?;
         let length = u64::try_from(length)
             .ok()
             .filter(|n| (1..=ELEMENTS).contains(n));
-        let length = length.ok_or_else(|| {
-            format!("`{name}` can't have this length: from 1 to {ELEMENTS} elements")
+        let length = length.ok_or_else(|| Undrawn::Length {
+            name: name.to_owned(),
+            least: 1,
         })?;
         if let Some(path) = &buffer.file {
-            let bytes = bytes_of(self.folder, path).map_err(|what| format!("`{name}`: {what}"))?;
+            let bytes = bytes_of(self.folder, path).map_err(|error| Undrawn::File {
+                name: name.to_owned(),
+                error,
+            })?;
             let wanted = length * buffer.element.bytes() as u64;
             if bytes.len() as u64 != wanted {
-                let has = bytes.len();
-                return Err(format!(
-                    "`{name}`: {} has {has} bytes, but the buffer {wanted}",
-                    path.display()
-                ));
+                return Err(Undrawn::FileLength {
+                    name: name.to_owned(),
+                    path: path.clone(),
+                    has: bytes.len() as u64,
+                    wanted,
+                });
             }
             return Ok(BufferSpec {
                 element: buffer.element,
@@ -350,9 +486,9 @@ impl<'a> Drawing<'a> {
             }
             Fill::Literal(_) => self.bytes(name, buffer, length, index)?,
             Fill::Copy(_) | Fill::File(_) => {
-                return Err(format!(
-                    "`{name}`: `copy` and `@` are no fills of an assignment"
-                ));
+                return Err(Undrawn::Fill {
+                    name: name.to_owned(),
+                });
             }
             other => other.clone(),
         };
@@ -369,14 +505,17 @@ impl<'a> Drawing<'a> {
         buffer: &Buffer,
         length: u64,
         index: usize,
-    ) -> Result<Fill, String> {
+    ) -> Result<Fill, Undrawn> {
         let mut source = Seeded {
             random: Pcg64Mcg::seed_from_u64(self.seed ^ index as u64),
             sizes: &self.sizes,
         };
         let bytes = buffer.fill.bytes(buffer.element, length, &mut source);
         let bytes = bytes
-            .map_err(|error| format!("`{name}`: {error}"))?
+            .map_err(|error| Undrawn::Values {
+                name: name.to_owned(),
+                error,
+            })?
             .unwrap_or_default();
         Ok(Fill::Bytes(Arc::from(bytes)))
     }

@@ -11,6 +11,7 @@ use crate::result::Refused;
 use crate::run::{Run, RunError};
 use crate::submission::{CollectError, Files, collect};
 use session::buffer::ElementType;
+use session::expression::EvaluationError;
 use session::fill::{self, Fill};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -152,7 +153,9 @@ impl Course {
             let mut buffers = BTreeMap::new();
             for (name, parameter, element) in self.compared() {
                 let (bytes, written) = ran.buffer(parameter).unwrap_or_default();
-                let wanted = self.elements(name, drawn).map_err(fail)?;
+                let wanted = self
+                    .elements(name, drawn)
+                    .map_err(|e| fail(e.to_string()))?;
                 let bytes = match wanted {
                     Some(elements) => bytes[..bytes.len().min(elements * element.bytes())].to_vec(),
                     None => bytes,
@@ -252,7 +255,8 @@ impl Course {
                     what: format!("`{name}`: {what}"),
                 };
                 let numbers = if let Some(path) = input.expected.get(name) {
-                    let bytes = input::bytes_of(&self.folder, path).map_err(fail)?;
+                    let bytes =
+                        input::bytes_of(&self.folder, path).map_err(|e| fail(e.to_string()))?;
                     let numbers = program::numbers(&self.assignment, name, &bytes);
                     if let Some(trouble) = numbers.trouble {
                         return Err(fail(trouble));
@@ -260,14 +264,20 @@ impl Course {
                     numbers
                 } else if let Some(each) = &how.each {
                     let (_, element, _) = program::form(&self.assignment, name, how);
-                    let length = self.elements(name, drawn).map_err(fail)?.unwrap_or(0);
+                    let length = self
+                        .elements(name, drawn)
+                        .map_err(|e| fail(e.to_string()))?
+                        .unwrap_or(0);
                     let fill = Fill::Each(each.clone());
                     let bytes = fill.bytes(element, length as u64, &mut Sizes(&drawn.sizes));
                     files::Numbers {
                         bytes: bytes.map_err(|e| fail(e.to_string()))?.unwrap_or_default(),
                         ..files::Numbers::default()
                     }
-                } else if let Some(elements) = self.elements(name, drawn).map_err(fail)? {
+                } else if let Some(elements) = self
+                    .elements(name, drawn)
+                    .map_err(|e| fail(e.to_string()))?
+                {
                     let (_, element, _) = program::form(&self.assignment, name, how);
                     if let Some(bytes) = self.expected[index].buffers.get_mut(name) {
                         bytes.truncate(elements * element.bytes());
@@ -283,7 +293,7 @@ impl Course {
     }
 
     /// How many elements of a buffer are compared; `None` for all.
-    fn elements(&self, name: &str, drawn: &Drawn) -> Result<Option<usize>, String> {
+    fn elements(&self, name: &str, drawn: &Drawn) -> Result<Option<usize>, EvaluationError> {
         let Some(first) = self
             .assignment
             .compare
@@ -293,8 +303,7 @@ impl Course {
             return Ok(None);
         };
         let value = first.evaluate(&|name| drawn.sizes.get(name).copied());
-        let value = value.map_err(|error| error.to_string())?;
-        Ok(Some(usize::try_from(value).unwrap_or(0)))
+        Ok(Some(usize::try_from(value?).unwrap_or(0)))
     }
 
     /// Fills in what the assignment says is expected.
@@ -320,13 +329,17 @@ impl Course {
                     check::argument::Value::Buffer(spec) => spec.length.unwrap_or(0),
                     _ => 0,
                 };
-                let length = match self.elements(name, drawn).map_err(fail)? {
+                let length = match self
+                    .elements(name, drawn)
+                    .map_err(|e| fail(e.to_string()))?
+                {
                     Some(elements) => length.min(elements as u64),
                     None => length,
                 };
                 let bytes = match (file, each) {
                     (Some(file), _) => {
-                        let bytes = input::bytes_of(&self.folder, file).map_err(fail)?;
+                        let bytes =
+                            input::bytes_of(&self.folder, file).map_err(|e| fail(e.to_string()))?;
                         let wanted = length * element.bytes() as u64;
                         if bytes.len() as u64 != wanted {
                             let has = bytes.len();

@@ -16,7 +16,7 @@ use report::{Label, SourceFile, Sources, Verdict};
 use std::sync::Arc;
 
 /// Options for trying mutants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Runs, seed, schedule.
     pub trial: case_result::Settings,

@@ -27,7 +27,6 @@ use race::{communication, race};
 use scope::scope;
 use simt::BadCall;
 use simt::mbarrier::Fault;
-use simt::memory::FAR;
 use simt::observer::{BarrierFault, ImageFault, Space};
 use std::ops::Range;
 use std::sync::Arc;
@@ -426,7 +425,7 @@ pub(super) fn help(
                 }));
             }
             let place = finding.place?;
-            if place.space == Space::Shared && place.address >= FAR {
+            if view.is_some_and(|v| v.memory.far(&place).is_some()) {
                 return Some(Advice::from(format!(
                     "let {} name ranks below `cluster.num_blocks()`, which is 1 in a launch without clusters",
                     at(0)

@@ -69,7 +69,9 @@ pub fn names(program: &Program, device: &Device) -> MemoryNames {
         .params
         .iter()
         .map(|p| Region::new(&p.name, u64::from(p.offset), Some(u64::from(p.bytes))));
+    let maps = |i: &simt::op::Instr| matches!(i.op, Op::MapShared(_));
     MemoryNames {
+        maps_ranks: program.code.iter().any(maps),
         shared: shared.collect(),
         constant: global.clone(),
         global,

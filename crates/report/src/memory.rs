@@ -2,6 +2,7 @@
 
 use super::source::Sources;
 use detect::finding::{Detail, Finding, Place};
+use simt::memory::FAR;
 use simt::observer::Space;
 use toolchain::cuda_text::{CudaText, Field, scalar_bytes};
 
@@ -200,6 +201,8 @@ pub struct MemoryNames {
     pub constant: Vec<Region>,
     /// Kernel parameters, by offset.
     pub param: Vec<Region>,
+    /// Whether the kernel asks for the shared memory of other blocks (`mapa`, `getctarank`).
+    pub maps_ranks: bool,
 }
 
 impl MemoryNames {
@@ -229,6 +232,12 @@ impl MemoryNames {
             Space::Param => &self.param,
             Space::Local => &[],
         }
+    }
+
+    /// The rank and the offset of a place in another block's shared memory. In a kernel that knows no ranks such an address is a wild one.
+    pub fn far(&self, place: &Place) -> Option<(u64, u64)> {
+        let far = self.maps_ranks && place.space == Space::Shared && place.address >= FAR;
+        far.then(|| (place.address / FAR - 1, place.address % FAR))
     }
 
     /// The region that contains a place.

@@ -65,6 +65,7 @@ impl Bulk<'_> {
             writes: &writes,
             // "The cp{.reduce}.async.bulk operations are performed in the async proxy" ("Async proxy"); `st.async` and `red.async` are not.
             proxy: self.op.read.is_some(),
+            product: false,
         });
     }
 

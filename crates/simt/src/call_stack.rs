@@ -4,7 +4,7 @@
 //! first call that they have in common.
 
 use super::alu::{Mask, Row32, Row64};
-use super::state::lanes_of;
+use super::ids::lanes_of;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 

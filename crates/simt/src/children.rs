@@ -4,9 +4,7 @@
 //! A kernel can't wait for what it launches, so all of it may run when the kernel has ended. The functions that device code calls are
 //! declared in `cuda_device_runtime_api.h`; nvcc puts `__cudaCDP2` in front of their names since CUDA 12.
 
-use crate::device::Device;
 use crate::ids::BlockId;
-use crate::memory::{GLOBAL_BASE, Words};
 use std::collections::HashMap;
 
 /// Addresses of kernels: this plus the index in [`crate::Program::kernels`].
@@ -83,73 +81,7 @@ pub(crate) const STREAMS: u64 = 1 << 32;
 /// Launches that are prepared, and what is to be done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Children {
-    prepared: HashMap<u64, (KernelName, [u32; 3], [u32; 3], u32)>,
+    pub prepared: HashMap<u64, (KernelName, [u32; 3], [u32; 3], u32)>,
     pub ready: Vec<Child>,
     pub streams: u64,
-}
-
-impl Device {
-    /// What the kernels that have run asked for, in the order in which they asked.
-    pub fn take_children(&mut self) -> Vec<Child> {
-        let children = self.children.get_mut();
-        std::mem::take(
-            &mut children
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .ready,
-        )
-    }
-
-    /// A buffer for the parameters of a launch; 0 where there is no room.
-    pub(crate) fn parameter_buffer(
-        &self,
-        kernel: &KernelName,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> u64 {
-        let mut heap = self
-            .heap
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let buffer = heap.malloc(u64::from(kernel.bytes).max(8));
-        drop(heap);
-        if buffer != 0 {
-            let mut children = self
-                .children
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            children
-                .prepared
-                .insert(buffer, (kernel.clone(), grid, block, shared));
-        }
-        buffer
-    }
-
-    /// Launches what a buffer was made for; whether there is such a thing.
-    pub(crate) fn launch_prepared(&self, buffer: u64, order: ChildOrder) -> bool {
-        let mut children = self
-            .children
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Some((kernel, grid, block, shared)) = children.prepared.remove(&buffer) else {
-            return false;
-        };
-        let at = buffer - GLOBAL_BASE;
-        let bytes = 0..u64::from(kernel.bytes);
-        let params = bytes.map(|i| self.arena.read(at + i, 1, 0) as u8).collect();
-        let mut heap = self
-            .heap
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let _ = heap.free(buffer);
-        children.ready.push(Child::Launch {
-            kernel: kernel.name,
-            grid,
-            block,
-            shared,
-            params,
-            order,
-        });
-        true
-    }
 }

@@ -1,5 +1,7 @@
 //! A simulated device: its global memory with allocations, variables and the heap.
 
+mod children;
+
 use super::children::Children;
 use super::memory::*;
 use super::program::{GlobalVariable, Program, Target};
@@ -242,8 +244,8 @@ impl Device {
     fn range(&self, address: u64, bytes: u64) -> Result<u64, MemoryError> {
         let error = MemoryError::NotAllocated { address, bytes };
         let offset = address.checked_sub(GLOBAL_BASE).ok_or(error.clone())?;
-        let inside =
-            |a: &Allocation| offset >= a.offset && offset + bytes <= a.offset + a.bytes && !a.freed;
+        let left = |a: &Allocation| a.bytes.checked_sub(offset.checked_sub(a.offset)?);
+        let inside = |a: &Allocation| !a.freed && left(a).is_some_and(|left| bytes <= left);
         if self.allocations.iter().any(inside) {
             Ok(offset)
         } else {

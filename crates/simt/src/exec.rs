@@ -28,6 +28,7 @@ pub(crate) mod tensor;
 mod texture;
 mod transfer;
 mod warp;
+mod warpgroup;
 mod weak_memory;
 mod whole_block;
 mod whole_row;
@@ -46,7 +47,8 @@ use super::alu::{Row32, Row64};
 use super::device::Device;
 use super::hooks::Hooks;
 use super::ids::*;
-use super::inline::{self, Inline};
+use super::inline::Inline;
+use super::inline::perform::perform;
 use super::op::*;
 use super::operations::{Group, Moment};
 use super::program::Program;
@@ -245,7 +247,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             if i.inline != Inline::No && (FMA || !i.inline.is_fused()) {
                 if active != 0 {
                     let pools = (self.const_w, self.const_d);
-                    inline::perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);
+                    perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);
                 }
                 pc += 1;
                 continue;
@@ -389,6 +391,12 @@ impl<'a, O: Hooks> Core<'a, O> {
                 }
                 Op::WaitBulk { newest, read } => {
                     self.wait_for_bulk(block, w, active, *newest, *read);
+                    pc += 1;
+                }
+                Op::Wgmma(op) => {
+                    if active != 0 {
+                        self.wgmma(block, w, *op, active, i.site)?;
+                    }
                     pc += 1;
                 }
                 Op::ProxyFence => {

@@ -8,6 +8,18 @@ pub const LANES: usize = 32;
 /// A set of lanes of one warp, lane 0 in bit 0.
 pub type Mask = u32;
 
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        (left != 0).then(|| {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            lane
+        })
+    })
+}
+
 /// A linear index of a block (CTA) in its grid: `x + y·nx + z·nx·ny`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct BlockId(pub u32);

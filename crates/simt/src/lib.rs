@@ -36,6 +36,7 @@ mod plain;
 pub mod program;
 pub mod schedule;
 mod simd;
+mod slot;
 pub mod snapshot;
 mod state;
 mod stop;

@@ -40,12 +40,14 @@ pub(crate) mod tensor;
 pub mod texture;
 pub mod updates;
 mod video;
+mod warpgroup;
 
 pub use address_loads::address_loads;
 pub use reach::may_come_before;
 
 use super::children::KernelName;
 use super::ids::Site;
+use super::inline::perform::recognised;
 use super::op::*;
 use super::program::*;
 use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
@@ -240,6 +242,8 @@ impl<'m> Lowering<'m> {
                 copy_ops: Vec::new(),
                 bulk_ops: Vec::new(),
                 matrix_ops: Vec::new(),
+                group_products: Vec::new(),
+                register_uses: Vec::new(),
                 points: 0,
                 required_block: None,
                 max_threads: None,
@@ -442,6 +446,7 @@ impl<'m> Lowering<'m> {
     fn link(&mut self) -> Result<(), LowerError> {
         let mut bodies = std::mem::take(&mut self.bodies);
         speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
+        warpgroup::mark(&mut bodies, &mut self.program);
         let recursive = barrier_postdominators::recursive(&bodies);
         self.in_time()?;
         let points = barrier_postdominators::insert(&mut bodies);
@@ -455,7 +460,7 @@ impl<'m> Lowering<'m> {
             info.recursive = recursive;
             self.program.code.extend(body.into_iter().map(|mut instr| {
                 control::shift_targets(&mut instr.op, info.start);
-                instr.inline = Inline::of(&instr.op);
+                instr.inline = recognised(&instr.op);
                 instr
             }));
         }

@@ -3,10 +3,12 @@
 //! An instruction on matrices becomes several operations: [`crate::op::WarpKind::Together`], at which all lanes of the warp meet, then
 //! [`MatrixOp`]s that compute addresses or the product, and ordinary loads and stores. So what watches memory need not know of matrices.
 
+pub mod descriptor;
 mod fragment;
 mod product;
 #[cfg(test)]
 mod tests;
+pub mod warpgroup;
 
 pub use fragment::{Arrangement, Fragment};
 pub(crate) use product::Registers;

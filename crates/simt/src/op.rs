@@ -13,36 +13,10 @@ use super::alu::AluOp;
 use super::ids::Site;
 pub use super::inline::Inline;
 use super::observer::{FenceOrder, Scope};
+pub use super::slot::Slot;
 use super::video::VideoOp;
 
 pub use ptx::semantics::{Special, System};
-
-/// Index of a row: a register slot, or with [`Slot::CONST`] set a row of the
-/// constant pool of the same class. For predicates, [`Slot::NEGATED`] inverts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slot(pub u32);
-
-impl Slot {
-    /// Bit that marks the constant pool.
-    pub const CONST: u32 = 1 << 31;
-    /// Bit that inverts a predicate.
-    pub const NEGATED: u32 = 1 << 30;
-    /// No operand (`_`).
-    pub const NONE: Slot = Slot(u32::MAX);
-    /// The predicate that is true in all lanes.
-    pub const TRUE: Slot = Slot(Slot::CONST);
-    /// The predicate that is false in all lanes.
-    pub const FALSE: Slot = Slot(Slot::CONST | Slot::NEGATED);
-
-    /// A row of the constant pool.
-    pub fn constant(index: usize) -> Slot {
-        Slot(index as u32 | Slot::CONST)
-    }
-    /// The inverted predicate.
-    pub fn inverted(self) -> Slot {
-        Slot(self.0 ^ Slot::NEGATED)
-    }
-}
 
 /// Register classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,6 +184,8 @@ pub enum Op {
     },
     /// `fence.proxy.async`
     ProxyFence,
+    /// `wgmma.*`
+    Wgmma(WgmmaOp),
     /// `barrier.cluster.arrive`
     ClusterArrive {
         /// Whether what was done before is released (`.release`).
@@ -293,6 +269,32 @@ pub enum Op {
     },
     /// Not implemented: stops the run when a lane comes here.
     Unsupported,
+}
+
+/// What a warp does with products of its warpgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WgmmaOp {
+    /// `wgmma.fence`
+    Fence,
+    /// `wgmma.mma_async`: an index into [`super::Program::group_products`].
+    Begin(u32),
+    /// `wgmma.commit_group`
+    Commit,
+    /// `wgmma.wait_group`, with the groups that need not be complete.
+    Wait(u32),
+    /// Before another instruction uses registers that products use, too: an index into [`super::Program::register_uses`].
+    Use(u32),
+}
+
+/// What an instruction does to W rows that products of a warpgroup use, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegisterUse {
+    /// It reads these.
+    pub reads: Box<[Slot]>,
+    /// It writes these.
+    pub writes: Box<[Slot]>,
+    /// It only copies: to the first from the second; [`Slot::NONE`] where that is no such row.
+    pub copies: Box<[(Slot, Slot)]>,
 }
 
 /// Which lanes of a test of an mbarrier's phase find it complete. Only those come after who has arrived (PTX ISA, "mbarrier.test_wait /

@@ -8,6 +8,10 @@
 //! They are kept by the warp that has begun them. Those that complete a phase of an mbarrier are performed when any thread of the block asks
 //! for the phase.
 
+mod registers;
+
+pub(crate) use registers::Registers;
+
 use super::alu::Row64;
 use super::async_copies::Rows;
 use super::ids::*;
@@ -50,6 +54,8 @@ pub enum Group {
     Copy,
     /// `cp.async.bulk`, `cp.reduce.async.bulk`
     Bulk,
+    /// `wgmma.mma_async`
+    Product,
 }
 
 /// Where a run's bytes come from.
@@ -95,8 +101,24 @@ pub(crate) enum Work {
         /// Whether the destination has been written.
         written: bool,
     },
+    /// `wgmma.mma_async`
+    Product(Box<Multiplication>),
     /// Nothing but completing: `cp.async.mbarrier.arrive`.
     Nothing,
+}
+
+/// A warp's part of a product of its warpgroup.
+#[derive(Clone, Debug)]
+pub(crate) struct Multiplication {
+    /// Index into [`super::Program::group_products`].
+    pub op: u32,
+    /// Where the pieces of its factors are in shared memory, in their order.
+    pub a: Vec<u64>,
+    pub b: Vec<u64>,
+    /// Whether it is added to what is there.
+    pub adds: bool,
+    /// Whether it has been performed.
+    pub done: bool,
 }
 
 /// How anybody learns that an operation is complete (PTX ISA, "Async Operation Completion Mechanisms").
@@ -134,8 +156,10 @@ pub(crate) struct Operations {
     /// Copies that have arrived at an mbarrier, and that their lanes have not waited for.
     arrived: VecDeque<Operation>,
     /// For each kind of group and lane, groups that it has closed.
-    closed: [[u32; LANES]; 2],
+    closed: [[u32; LANES]; 3],
     begun: u64,
+    /// What products of its warpgroup use.
+    pub registers: Registers,
 }
 
 impl Operations {
@@ -204,6 +228,12 @@ impl Operations {
             false => 0,
         };
         take(&mut self.pending, of_it).pop()
+    }
+
+    /// Products, the oldest first.
+    pub fn products(&mut self) -> impl Iterator<Item = &mut Operation> {
+        let all = self.pending.iter_mut();
+        all.filter(|o| matches!(o.work, Work::Product(_)))
     }
 
     /// The operation of this number.

@@ -21,7 +21,8 @@
 //!
 //! # What both engines share
 //!
-//! * The tables of arithmetic ([`crate::alu`], [`crate::video`], products of [`crate::matrix`]): pure functions of a lane's operands, compared with an H200 by
+//! * The tables of arithmetic ([`crate::alu`], [`crate::video`], products of [`crate::matrix`], those of warpgroups
+//!   with when they begin and end): pure functions of a lane's operands, compared with an H200 by
 //!   `racetrap dev conform`. They are called for a row of operands in which inactive lanes are zero; results are taken lane by lane.
 //! * The state of warps and blocks ([`crate::state`]) and the loops that give turns ([`crate::launch`]), so that a schedule interleaves both
 //!   engines alike and their runs can be compared to the byte.
@@ -54,7 +55,7 @@ use crate::hooks::Hooks;
 use crate::ids::*;
 use crate::observer::*;
 use crate::op::*;
-use crate::operations::Group;
+use crate::operations::{Group, Operation};
 use crate::state::*;
 use crate::stop::{BadCall, Stop};
 
@@ -98,6 +99,26 @@ pub(crate) fn unblock<O: Hooks>(core: &mut Core<'_, O>, block: &mut Block) -> bo
         visible: 0,
     };
     turn.let_torn_barriers_go() || turn.force_warp_operation()
+}
+
+/// Performs an operation of a warp.
+pub(crate) fn complete<O: Hooks>(
+    core: &mut Core<'_, O>,
+    block: &mut Block,
+    w: usize,
+    operation: Operation,
+) {
+    let quantum = Quantum::NONE;
+    let mut turn = Turn {
+        core,
+        block,
+        w,
+        s: 0,
+        quantum,
+        fuel: 0,
+        visible: 0,
+    };
+    turn.complete_operation(w, operation);
 }
 
 /// A turn of one split.
@@ -267,6 +288,9 @@ impl<O: Hooks> Turn<'_, '_, O> {
             Op::CopiesArrive(index) => self.copies_arrive(*index, active, i.site),
             Op::CommitBulk => self.close_group(Group::Bulk, active),
             Op::WaitBulk { newest, read } => self.wait_for_bulk(active, *newest, *read),
+            Op::Wgmma(op) => {
+                (self.core).wgmma(self.block, self.w, *op, active, i.site)?;
+            }
             Op::ProxyFence => {
                 if O::WATCHES {
                     let who = self.who();

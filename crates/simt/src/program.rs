@@ -4,8 +4,9 @@ use super::alu::{Row32, Row64};
 use super::children::KernelName;
 use super::ids::Site;
 use super::matrix::MatrixOp;
+use super::matrix::warpgroup::GroupProduct;
 use super::observer::{Effect, RunRead};
-use super::op::{AtomicOp, Base, BulkOp, CopyOp, ImageOp, Instr, MemoryOp, Op, Slot};
+use super::op::{AtomicOp, Base, BulkOp, CopyOp, ImageOp, Instr, MemoryOp, Op, RegisterUse, Slot};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -53,6 +54,10 @@ pub struct Program {
     pub bulk_ops: Vec<BulkOp>,
     /// What is done to matrices.
     pub matrix_ops: Vec<MatrixOp>,
+    /// Products of warpgroups.
+    pub group_products: Vec<GroupProduct>,
+    /// Uses of registers that they use.
+    pub register_uses: Vec<RegisterUse>,
     /// Meeting points, see [`super::lower::barrier_postdominators`].
     pub points: u32,
     /// `.reqntid`, where declared.

@@ -2,6 +2,7 @@
 
 use super::alu::{Row32, Row64};
 use super::call_stack::CallStack;
+pub(crate) use super::ids::lanes_of;
 use super::ids::*;
 use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};
@@ -165,9 +166,13 @@ impl Warp {
 
     /// Joins splits that stand at the same place of the same calls.
     pub fn reconverge(&mut self) {
-        if self.apart {
-            return;
+        if !self.apart {
+            self.join();
         }
+    }
+
+    /// The same where they would stay apart: what follows is done by all lanes together.
+    pub fn join(&mut self) {
         let mut i = 0;
         while i < self.splits.len() {
             let mut j = i + 1;
@@ -187,18 +192,6 @@ impl Warp {
             i += 1;
         }
     }
-}
-
-/// The lanes of a mask, lowest first.
-pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        (left != 0).then(|| {
-            let lane = left.trailing_zeros() as usize;
-            left &= left - 1;
-            lane
-        })
-    })
 }
 
 /// Threads that have arrived at a block barrier together.

@@ -5,7 +5,7 @@
 //! others, `tests/programs/recorded` has what an H200 gave.
 
 use crate::alu::Row32;
-use crate::op::Slot;
+use crate::slot::Slot;
 
 /// A video instruction.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use report::terminal::counted;
 use report::{Diagnostic, Verdict};
 use session::Independence;
-use simt::{Program, Stop};
+use simt::{Limits, Program, Stop};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -279,9 +279,13 @@ impl<'a> CaseRunner<'a> {
         let sizes = draw.sizes(case).map_err(|e| inconclusive(&e))?;
         let plan = plan(case, sizes, draw.inputs).map_err(|e| inconclusive(&e))?;
         let recorded = self.prepared.only_launch(&plan).is_some_and(recorded);
+        let limits = Limits {
+            live: self.settings.live.clone(),
+            ..self.prepared.limits(Some(self.settings.wall))
+        };
         let ran = self
             .prepared
-            .run_recorded(&plan, &draw.schedule, Some(self.settings.wall), recorded)
+            .run_recorded(&plan, &draw.schedule, limits, recorded)
             .map_err(|e| inconclusive(&e))?;
         let mut mismatch = None;
         match &ran.stopped {

@@ -18,44 +18,116 @@ const SINCE: &[(&str, u32)] = &[
     ("cluster_group", 90),
 ];
 
-/// What to do where the compiler misses something that GPUs newer than the one compiled for have.
-pub(super) fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Option<String> {
+/// A newer GPU than the one compiled for, which a source needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newer {
+    /// What needs it, where that has a name.
+    pub name: Option<String>,
+    /// The GPU's number: 90 is sm_90.
+    pub arch: u32,
+}
+
+impl Newer {
+    /// What to do about it.
+    pub(super) fn help(&self, options: &CompileOptions) -> String {
+        let (wanted, arch) = (self.arch, options.arch.as_deref().unwrap_or(ARCH));
+        match &self.name {
+            Some(name) => format!(
+                "`{name}` needs sm_{wanted} or later, but this was compiled for {arch}: use `--arch sm_{wanted}`"
+            ),
+            None => format!(
+                "this was compiled for {arch}, but the compiler mentions sm_{wanted}: use `--arch sm_{wanted}`"
+            ),
+        }
+    }
+}
+
+fn number(text: &str) -> Option<u32> {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// The number of the GPU that is compiled for.
+fn own(options: &CompileOptions) -> Option<u32> {
+    let arch = options.arch.as_deref().unwrap_or(ARCH);
+    number(
+        arch.trim_start_matches("sm_")
+            .trim_start_matches("compute_"),
+    )
+}
+
+/// The GPU that a source needs of which the compiler misses something.
+pub(super) fn missed(error: &CompileError, options: &CompileOptions) -> Option<Newer> {
     let CompileError::Refused { messages, .. } = error else {
         return None;
     };
-    let number = |name: &str| -> Option<u32> {
-        let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
-    let arch = options.arch.as_deref().unwrap_or(ARCH);
-    let own = number(
-        arch.trim_start_matches("sm_")
-            .trim_start_matches("compute_"),
-    )?;
-    let missing = messages.lines().filter(|line| {
-        line.contains("undefined") || line.contains("has no member") || line.contains("no instance")
-    });
+    let own = own(options)?;
+    // `identifier "__reduce_add_sync" is undefined`, `__cluster_dims__ is not supported for this GPU architecture`
+    const MISSING: [&str; 4] = [
+        "undefined",
+        "has no member",
+        "no instance",
+        "not supported for this GPU",
+    ];
+    let missing = messages
+        .lines()
+        .filter(|line| MISSING.iter().any(|words| line.contains(words)));
     let name = missing
-        .flat_map(|line| line.split('"').skip(1).step_by(2))
+        .filter_map(|line| Some(line.split_once("error: ")?.1))
+        .flat_map(|said| {
+            let quoted = said.split('"').skip(1).step_by(2);
+            quoted.chain(said.split_whitespace().next())
+        })
         .map(|name| name.rsplit("::").next().unwrap_or(name))
         .find_map(|name| {
             let (_, since) = SINCE.iter().find(|(begin, _)| name.starts_with(begin))?;
             Some((name, *since))
         });
-    if let Some((name, since)) = name.filter(|(_, since)| *since > own) {
-        return Some(format!(
-            "`{name}` needs sm_{since} or later, but this was compiled for {arch}: use `--arch sm_{since}`"
-        ));
+    if let Some((name, arch)) = name.filter(|(_, since)| *since > own) {
+        let name = Some(name.to_owned());
+        return Some(Newer { name, arch });
     }
     // What headers say themselves: "requires sm_80 or higher", "compute capability 9.0".
     let said = messages.lines().filter(|line| line.contains("error"));
-    let wanted = said
+    let arch = said
         .flat_map(|line| line.match_indices("sm_").map(|(at, _)| &line[at + 3..]))
         .filter_map(number)
-        .find(|wanted| *wanted > own);
-    wanted.map(|wanted| {
-        format!("this was compiled for {arch}, but the compiler mentions sm_{wanted}: use `--arch sm_{wanted}`")
-    })
+        .find(|wanted| *wanted > own)?;
+    Some(Newer { name: None, arch })
+}
+
+/// The GPU that compiled code needs: where its GPU has no such instruction, libcu++ calls a function instead that nobody defines, and whose
+/// name says so: `__cuda_ptx_mbarrier_init_is_not_supported_before_SM_80__` (`cuda/__ptx/instructions`).
+pub(super) fn called(ptx: &[String], options: &CompileOptions) -> Option<Newer> {
+    const SAYS: &str = "_is_not_supported_before_SM_";
+    let own = own(options)?;
+    let all = ptx.iter().flat_map(|text| {
+        text.match_indices(SAYS).filter_map(|(at, _)| {
+            let before = &text[..at];
+            let name = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let name = name
+                .map(|name| name.trim_start_matches("__cuda_ptx_"))
+                .next();
+            let name = name.map(|name| format!("cuda::ptx::{name}"));
+            let arch = number(&text[at + SAYS.len()..])?;
+            Some(Newer { name, arch })
+        })
+    });
+    // The first of those that need the newest.
+    let newest = all.reduce(|one, other| match other.arch > one.arch {
+        true => other,
+        false => one,
+    });
+    newest.filter(|newest| newest.arch > own)
+}
+
+/// Whether the compiler does not know the GPU that it is to compile for.
+pub(super) fn is_unknown_gpu(error: &CompileError) -> bool {
+    match error {
+        CompileError::Refused { messages, .. } => messages.contains("Unsupported gpu architecture"),
+        CompileError::BadOption { .. } => true,
+        _ => false,
+    }
 }
 
 /// What to do where a source includes a header that the sandbox keeps from the compiler: `#include "../common/common.h"`.
@@ -123,7 +195,31 @@ mod tests {
             arch: arch.map(str::to_string),
             ..CompileOptions::default()
         };
-        newer_gpu(&error, &options)
+        missed(&error, &options).map(|newer| newer.help(&options))
+    }
+
+    #[test]
+    fn calls_of_what_a_gpu_lacks_name_the_newer_one() {
+        let ptx = [
+            "call.uni __cuda_ptx_mbarrier_init_is_not_supported_before_SM_80__, (\n);",
+            "call.uni __cuda_ptx_fence_proxy_async_is_not_supported_before_SM_90__, (\n);",
+        ]
+        .map(str::to_owned);
+        let newer = |arch: Option<&str>| {
+            let arch = arch.map(str::to_owned);
+            let options = CompileOptions {
+                arch,
+                ..CompileOptions::default()
+            };
+            called(&ptx, &options)
+        };
+        let wanted = Newer {
+            name: Some("cuda::ptx::fence_proxy_async".to_owned()),
+            arch: 90,
+        };
+        assert_eq!(newer(None), Some(wanted.clone()));
+        assert_eq!(newer(Some("sm_80")), Some(wanted));
+        assert_eq!(newer(Some("sm_90a")), None);
     }
 
     #[test]

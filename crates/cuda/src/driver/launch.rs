@@ -26,16 +26,18 @@ pub(crate) unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Res
             let value = || *extra.add(2 * pair + 1);
             match (*extra.add(2 * pair)).addr() {
                 BUFFER => buffer = value().cast(),
-                SIZE => size = *value().cast::<usize>(),
+                SIZE if value().is_null() => return Err(Error::INVALID_VALUE),
+                SIZE => size = value().cast::<usize>().read_unaligned(),
                 _ => break,
             }
         }
         if buffer.is_null() {
             return Err(Error::INVALID_VALUE);
         }
-        let mut block = std::slice::from_raw_parts(buffer, size).to_vec();
-        // Padding at the end may be there or not.
-        block.resize(kernel.program.param_bytes as usize, 0);
+        // Padding at the end may be there or not, and what is behind it is nobody's.
+        let wanted = kernel.program.param_bytes as usize;
+        let mut block = std::slice::from_raw_parts(buffer, size.min(wanted)).to_vec();
+        block.resize(wanted, 0);
         Ok(block)
     }
 }
@@ -166,6 +168,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
             let config = &*config;
             let attributes = match config.count {
                 0 => &[],
+                _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
                 count => std::slice::from_raw_parts(config.attributes, count as usize),
             };
             let how = crate::runtime::how(context, entry, attributes)?;
@@ -315,6 +318,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveClusters(
             let config = &*config;
             let attributes = match config.count {
                 0 => &[],
+                _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
                 count => std::slice::from_raw_parts(config.attributes, count as usize),
             };
             (config, attributes)

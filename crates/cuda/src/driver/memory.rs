@@ -67,7 +67,8 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
     _: c_uint,
 ) -> u32 {
     plain("cuMemAllocPitch", |context, entry| {
-        let row = width.next_multiple_of(ALIGNMENT as usize);
+        let row = width.checked_next_multiple_of(ALIGNMENT as usize);
+        let row = row.ok_or(Error::INVALID_VALUE)?;
         let bytes = row.checked_mul(height).ok_or(Error::MEMORY_ALLOCATION)?;
         // SAFETY: the caller passes places for both.
         unsafe {
@@ -276,7 +277,7 @@ fn fill(name: &'static str, to: u64, pattern: &[u8], count: usize, stream: Optio
         let asynchronous = stream.is_some();
         let stream = stream.map_or(0, |s| s.addr() as u64);
         context.stream(stream, || entry.call())?;
-        let bytes = (count * pattern.len()) as u64;
+        let bytes = (count as u64).saturating_mul(pattern.len() as u64);
         context.check(to, bytes, &entry.call())?;
         context.memory.fill(to, pattern, count as u64)?;
         // Fills of memory that the host shares keep it waiting (CUDA Driver API, "API synchronization behavior").

@@ -34,6 +34,20 @@ unsafe fn image(image: *const c_void) -> Option<Image> {
     }
 }
 
+/// What a file has. A wrapper leads to addresses, so it is none of these.
+fn image_of_file(bytes: &[u8]) -> Option<Image> {
+    match bytes.first_chunk::<4>() {
+        Some(first) if u32::from_le_bytes(*first) == fatbin::MAGIC => {
+            Some(Image::FatBinaries(vec![bytes.to_vec()]))
+        }
+        Some(b"\x7fELF") => None,
+        _ => {
+            let text = bytes.split(|b| *b == 0).next().unwrap_or_default();
+            Some(Image::Text(String::from_utf8_lossy(text).into_owned()))
+        }
+    }
+}
+
 /// Loads a module; its handle.
 ///
 /// # Safety
@@ -44,7 +58,12 @@ unsafe fn load(context: &mut Context, entry: Entry, from: *const c_void) -> Resu
         return Err(Error::INVALID_VALUE);
     }
     // SAFETY: by the function's own condition.
-    let Some(image) = (unsafe { image(from) }) else {
+    add(context, entry, unsafe { image(from) })
+}
+
+/// Adds a module; its handle.
+fn add(context: &mut Context, entry: Entry, image: Option<Image>) -> Result<usize> {
+    let Some(image) = image else {
         context.findings.doubt(&format!(
             "`{}` was given machine code, which racetrap can't run: let the program hand over PTX",
             entry.0
@@ -128,13 +147,10 @@ pub unsafe extern "C" fn cuModuleLoad(to: *mut Handle, path: *const c_char) -> u
     let path = unsafe { text(path) };
     plain("cuModuleLoad", |context, entry| {
         let path = path.ok_or(Error::INVALID_VALUE)?;
-        let mut bytes = std::fs::read(path).map_err(|_| Error::FILE_NOT_FOUND)?;
-        bytes.extend_from_slice(&[0; 4]);
-        // SAFETY: the bytes end in zeros; the caller passes a place for the handle.
-        unsafe {
-            let module = load(context, entry, bytes.as_ptr().cast())?;
-            put(to, module as Handle)
-        }
+        let bytes = std::fs::read(path).map_err(|_| Error::FILE_NOT_FOUND)?;
+        let module = add(context, entry, image_of_file(&bytes))?;
+        // SAFETY: the caller passes a place for the handle.
+        unsafe { put(to, module as Handle) }
     })
 }
 

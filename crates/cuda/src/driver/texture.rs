@@ -307,7 +307,12 @@ unsafe fn copy_2d(
                 side.pitch
             };
             Ok(Rows {
-                address: address + (side.y * pitch + side.x) as u64,
+                address: side
+                    .y
+                    .checked_mul(pitch)
+                    .and_then(|at| at.checked_add(side.x))
+                    .map(|at| address.wrapping_add(at as u64))
+                    .ok_or(Error::INVALID_VALUE)?,
                 pitch,
                 slice: 0,
             })

@@ -53,7 +53,7 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
         ..copy.clone()
     };
     direction(context, entry, &seen, into_device, from_device)?;
-    if size[1] > 1 && [to, from].iter().any(|rows| rows.pitch < size[0]) {
+    if ![to, from].iter().all(|rows| rows.are_apart(*size)) {
         return Err(Error::INVALID_PITCH_VALUE);
     }
     let (reads, writes) = (from.span(*size), to.span(*size));
@@ -417,7 +417,8 @@ pub(super) unsafe fn copy_of(
                 rows.checked_mul(p.pitch)?.checked_add(at.x)
             });
             Ok(Rows {
-                address: p.pointer.addr() as u64 + at.ok_or(Error::INVALID_VALUE)? as u64,
+                address: (p.pointer.addr() as u64)
+                    .wrapping_add(at.ok_or(Error::INVALID_VALUE)? as u64),
                 pitch: p.pitch,
                 slice: p.pitch.checked_mul(p.height).ok_or(Error::INVALID_VALUE)?,
             })
@@ -470,6 +471,6 @@ pub(super) fn pitched(p: &PitchedPtr) -> Rows {
     Rows {
         address: p.pointer.addr() as u64,
         pitch: p.pitch,
-        slice: p.pitch * p.height,
+        slice: p.pitch.saturating_mul(p.height),
     }
 }

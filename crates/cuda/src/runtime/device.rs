@@ -232,7 +232,10 @@ pub unsafe extern "C" fn cudaDeviceGetPCIBusId(
     enter("cudaDeviceGetPCIBusId", |_, _| {
         only(device)?;
         let id = c"0000:01:00.0".to_bytes_with_nul();
-        if to.is_null() || (length as usize) < id.len() {
+        if to.is_null()
+            || usize::try_from(length).is_ok_and(|length| length < id.len())
+            || length < 0
+        {
             return Err(Error::INVALID_VALUE);
         }
         // SAFETY: the caller passes a place for so many characters.

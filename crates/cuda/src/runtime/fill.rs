@@ -6,7 +6,7 @@ use super::graph_capture::capture;
 use super::memory::{Extent, PitchedPtr};
 use super::transfers::{Fill, Rows};
 use crate::entry::{Entry, enter};
-use context::{Context, Result};
+use context::{Context, Error, Result};
 use std::os::raw::{c_int, c_void};
 
 /// Fills.
@@ -27,6 +27,9 @@ pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<(
     let span = to.span(*size);
     if span == 0 {
         return Ok(());
+    }
+    if !to.are_apart(*size) {
+        return Err(Error::INVALID_VALUE);
     }
     context.check(to.address, span, &entry.call())?;
     if context.is_held_up(*stream) {

@@ -310,6 +310,7 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
             let config = &*config;
             let attributes = match config.count {
                 0 => &[],
+                _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
                 count => std::slice::from_raw_parts(config.attributes, count as usize),
             };
             let how = how(context, entry, attributes)?;
@@ -418,6 +419,7 @@ unsafe fn configured(
 ) -> Result<(u64, u64, How)> {
     let attributes = match config.count {
         0 => &[],
+        _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
         // SAFETY: by the function's own condition.
         count => unsafe { std::slice::from_raw_parts(config.attributes, count as usize) },
     };

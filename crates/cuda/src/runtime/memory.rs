@@ -130,7 +130,8 @@ pub unsafe extern "C" fn cudaMallocPitch(
     height: usize,
 ) -> u32 {
     enter("cudaMallocPitch", |context, entry| {
-        let row = width.next_multiple_of(ALIGNMENT as usize);
+        let row = width.checked_next_multiple_of(ALIGNMENT as usize);
+        let row = row.ok_or(Error::INVALID_VALUE)?;
         let bytes = row.checked_mul(height).ok_or(Error::MEMORY_ALLOCATION)?;
         // SAFETY: the caller passes places for both.
         unsafe {
@@ -143,7 +144,8 @@ pub unsafe extern "C" fn cudaMallocPitch(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaMalloc3D(to: *mut PitchedPtr, extent: Extent) -> u32 {
     enter("cudaMalloc3D", |context, entry| {
-        let pitch = extent.width.next_multiple_of(ALIGNMENT as usize);
+        let pitch = extent.width.checked_next_multiple_of(ALIGNMENT as usize);
+        let pitch = pitch.ok_or(Error::INVALID_VALUE)?;
         let rows = extent.height.checked_mul(extent.depth);
         let bytes = rows
             .and_then(|r| r.checked_mul(pitch))

@@ -31,7 +31,12 @@ pub(crate) unsafe fn container(data: *const u8) -> Option<Vec<u8>> {
     // SAFETY: by the function's own condition; the header says how long the rest is.
     unsafe {
         let header: &[u8; HEADER] = &*data.cast();
+        // It may say more than there is.
         let size = fatbin::size(header).ok()?;
+        let size = context::arena::readable(data.addr() as u64, size as u64) as usize;
+        if size < HEADER {
+            return None;
+        }
         Some(std::slice::from_raw_parts(data, size).to_vec())
     }
 }

@@ -23,15 +23,27 @@ impl Rows {
     }
 
     pub(super) fn row(&self, y: usize, z: usize) -> u64 {
-        self.address + (z * self.slice + y * self.pitch) as u64
+        let rows = y.wrapping_mul(self.pitch);
+        let at = z.wrapping_mul(self.slice).wrapping_add(rows);
+        self.address.wrapping_add(at as u64)
     }
 
     /// Bytes from the first to the last.
     pub(super) fn span(&self, [width, height, depth]: [usize; 3]) -> u64 {
         match width.min(height).min(depth) {
             0 => 0,
-            _ => ((depth - 1) * self.slice + (height - 1) * self.pitch + width) as u64,
+            _ => {
+                let rows = (height - 1).saturating_mul(self.pitch);
+                let slices = (depth - 1).saturating_mul(self.slice);
+                slices.saturating_add(rows).saturating_add(width) as u64
+            }
         }
+    }
+
+    /// Whether rows, and slices, of such a size lie apart from each other.
+    pub(super) fn are_apart(&self, [width, height, depth]: [usize; 3]) -> bool {
+        (height <= 1 || self.pitch >= width)
+            && (depth <= 1 || self.slice as u64 >= self.span([width, height, 1]))
     }
 }
 

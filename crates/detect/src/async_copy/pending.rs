@@ -1,5 +1,6 @@
 //! A copy that has begun, and what its lanes do to memory.
 
+use crate::finding::Action;
 use crate::race::block::lanes;
 use crate::race::clock::Stamp;
 use simt::ids::*;
@@ -44,12 +45,17 @@ impl Part {
     }
 }
 
+/// Which instruction has begun a copy, by whom, and what it is.
+pub(super) type Blame = (Site, WarpRef, Action);
+
 /// A copy that has begun.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) number: u64,
     pub(super) who: WarpRef,
     pub(super) site: Site,
+    /// A copy, or a product.
+    pub(super) action: Action,
     pub(super) reads: Vec<Part>,
     pub(super) writes: Vec<Part>,
     /// When it began.
@@ -64,6 +70,11 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Who has begun it.
+    pub(super) fn blame(&self) -> Blame {
+        (self.site, self.who, self.action)
+    }
+
     /// All its lanes.
     pub(super) fn lanes(&self) -> Mask {
         let parts = self.reads.iter().chain(&self.writes);

@@ -24,56 +24,21 @@
 
 use super::block::View;
 use super::clock::Stamp;
+use super::entry::{Entry, FAR, LIST, Race, SLOW, Slot, lane_of, site_of, tag};
 use super::known::Partners;
-use super::lines::{LINE, Line};
+use super::line::Line;
 use super::reads::Reads;
 use super::slab::Slab;
+use super::span::LINE;
 use super::strong_cell::StrongCell;
 use simt::ids::{Mask, Site};
 
-/// A race was found, or in the fast loops: may have been. The slow path tells which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Race;
-
-/// `r_stamp` of a far pair.
-pub const FAR: Stamp = u32::MAX;
-/// `r_stamp` of a list.
-pub const LIST: Stamp = u32::MAX - 1;
 /// In `r_tag`: some of the lanes read at a second instruction.
 pub const TWIN: u32 = 1;
 /// In `r_tag`: two of several warps.
 pub const PAIR: u32 = 2;
 /// Stamps stay below this.
 pub const LAST_STAMP: Stamp = u32::MAX - 2;
-
-/// `class` of a granule whose strong accesses are in a [`StrongCell`].
-pub const SLOW: u16 = u16::MAX;
-
-/// Some lanes of a warp that did the same at one stamp and instruction.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The warp, in the shadow's numbering.
-    pub warp: u32,
-    /// When.
-    pub stamp: Stamp,
-    /// The lanes.
-    pub mask: Mask,
-    /// The instruction.
-    pub site: u32,
-}
-
-/// The last strong read-modify-write of a granule, if nothing else strong has happened there.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Slot {
-    /// When; the index of a strong cell if `class` is [`SLOW`].
-    pub stamp: Stamp,
-    /// The warp, in the shadow's numbering.
-    pub warp: u32,
-    /// Instruction and lane.
-    pub tag: u32,
-    /// Its [`super::strong::AccessShape`]; 0: none.
-    pub class: u16,
-}
 
 const _: () =
     assert!(size_of::<Line>() == 48 && size_of::<Reads>() == 104 && size_of::<Slot>() == 16);
@@ -110,19 +75,6 @@ pub struct Cells {
     pub(super) strong: Slab<StrongCell>,
     /// Whether anything but weak reads has happened.
     pub(super) written: bool,
-}
-
-/// Instruction and lane in one word.
-pub fn tag(site: Site, lane: u32) -> u32 {
-    site.0 << 5 | lane
-}
-/// The instruction of a tag.
-pub fn site_of(tag: u32) -> u32 {
-    tag >> 5
-}
-/// The lane of a tag.
-pub fn lane_of(tag: u32) -> u32 {
-    tag & 31
 }
 
 /// Lane numbers and bits of the cells of an access to adjacent memory with `K` cells a lane.

@@ -4,10 +4,11 @@
 //! strong is a race, and which race is for a run on one core to say.
 
 use super::Detector;
-use super::cells::{Cells, SLOW};
-use super::lines::LINE;
+use super::access_shape::AccessShape;
+use super::cells::Cells;
+use super::entry::SLOW;
 use super::pages::Pages;
-use super::strong::AccessShape;
+use super::span::LINE;
 
 /// What forks have done to a granule, as far as others must know.
 #[derive(Clone, Copy, Default)]

@@ -1,7 +1,8 @@
 //! Who has read a granule of open memory: the states that [`super::cells`] describes, from one to the next.
 
 use super::block::View;
-use super::cells::{Cells, Entry, FAR, LIST, PAIR, TWIN, lane_of, site_of};
+use super::cells::{Cells, PAIR, TWIN};
+use super::entry::{Entry, FAR, LIST, lane_of, site_of};
 use simt::ids::{Mask, Site};
 
 impl Cells {

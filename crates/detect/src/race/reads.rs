@@ -1,7 +1,7 @@
 //! The reads of a packed line where there is more than one.
 
 use super::block::View;
-use super::cells::Race;
+use super::entry::Race;
 use super::span::Span;
 
 /// Reads that a packed line holds.

@@ -1,10 +1,12 @@
 //! The cold half: who, where and why, once a check has said that there is a race.
 
+use super::access_shape::StrongAccess;
 use super::block::{View, lanes};
-use super::cells::{Cells, Entry, FAR, PAIR, lane_of, site_of};
+use super::cells::{Cells, PAIR};
 use super::clock::Stamp;
+use super::entry::{Entry, FAR, lane_of, site_of};
 use super::known::{Known, Partners};
-use super::strong::{Clash, Loads, StrongAccess, clash_with_read, clash_with_write};
+use super::strong::{Clash, Loads, clash_with_read, clash_with_write};
 use super::strong_cell::{is_unordered, unordered_readers};
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;

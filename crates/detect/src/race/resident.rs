@@ -1,18 +1,18 @@
 //! A block that runs: what its threads know, the shadow of its shared memory, and what that shadow has not been told yet.
 
 use super::Shape;
+use super::access_shape::AccessShape;
 use super::aside::Aside;
 use super::atomics::AtomicLog;
 use super::block::{Block, View};
 use super::cells::Cells;
 use super::contention::{Contention, Locations};
 use super::folded::last_of_each;
-use super::lines::LINE;
 use super::message::is_wide;
 use super::racing_rows::RacingRows;
 use super::report::Reporter;
 use super::rows::{self, ReadLog};
-use super::strong::AccessShape;
+use super::span::LINE;
 use super::strong_access::Strong;
 use super::weak_access::WeakAccesses as _;
 use simt::ids::{BlockId, LANES, WarpId};

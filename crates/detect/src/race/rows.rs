@@ -17,8 +17,9 @@
 use super::block::View;
 use super::cells::Cells;
 use super::clock::Stamp;
-use super::lines::{LINE, Part, Reader};
+use super::line::Reader;
 use super::pages::Shadow;
+use super::span::{LINE, Part};
 use simt::ids::{LANES, Mask};
 use simt::observer::{HALF, Layout, RowAccess, RunRead, RunWords, SharedRead, SharedRun, WarpRef};
 use std::collections::HashSet;

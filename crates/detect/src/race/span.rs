@@ -1,10 +1,27 @@
 //! What an access leaves in a line of the shadow: [`Span`].
 
 use super::block::View;
-use super::cells::Entry;
 use super::clock::Stamp;
-use super::lines::{LINE, Part};
+use super::entry::Entry;
 use simt::ids::{Mask, Site};
+
+/// Granules of a line.
+pub const LINE: usize = 32;
+
+/// Part of an access: the granules of one line.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The line.
+    pub line: usize,
+    /// The first granule in it.
+    pub from: usize,
+    /// Granules.
+    pub count: usize,
+    /// The number of the first one, counted from lane 0's first granule.
+    pub number: usize,
+    /// Granules of a lane, a power of two.
+    pub width: usize,
+}
 
 /// In [`Span::map`]: all its lanes accessed all its granules.
 const ALIKE: u16 = 1 << 15;

@@ -1,12 +1,13 @@
 //! Strong accesses of a warp, lane by lane: what they publish and learn, and whether what came before allows them.
 
 use super::Shape;
+use super::access_shape::{AccessShape, StrongAccess};
 use super::block::{Block, lanes};
 use super::cells::Cells;
 use super::message::{Reach, is_wide};
 use super::pages::Shadow;
 use super::report::{Current, Reporter};
-use super::strong::{AccessShape, Loads, StrongAccess};
+use super::strong::Loads;
 use super::sync::{self, Location, Operation};
 use simt::ids::Mask;
 use simt::observer::*;

@@ -1,9 +1,9 @@
 //! What is remembered of the strong accesses to a granule where one slot does not hold it.
 
+use super::access_shape::{AccessShape, StrongAccess};
 use super::block::View;
-use super::cells::{Entry, Slot, lane_of, site_of};
 use super::clock::Stamp;
-use super::strong::{AccessShape, StrongAccess};
+use super::entry::{Entry, Slot, lane_of, site_of};
 use super::sync::Location;
 use simt::ids::Mask;
 

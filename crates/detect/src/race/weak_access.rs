@@ -1,11 +1,12 @@
 //! Weak accesses of a warp, cut into runs of lanes whose memory is adjacent or the same.
 
 use super::block::{View, lanes};
-use super::cells::{self, Cells, lane_tables};
+use super::cells::{Cells, lane_tables};
+use super::entry;
 use super::known::Partners;
-use super::lines::{LINE, Part};
 use super::pages::Shadow;
 use super::report::{Current, Reporter};
+use super::span::{LINE, Part};
 use simt::ids::Mask;
 use simt::observer::*;
 use std::ops::Range;
@@ -128,7 +129,7 @@ pub(super) trait WeakAccesses: Shadow {
                 let site = access.site;
                 let known = *known.get_or_insert_with(|| reporter.partners(access, v));
                 let fast = match (read, v.global) {
-                    _ if part.count < 4 => Err(cells::Race),
+                    _ if part.count < 4 => Err(entry::Race),
                     (true, true) => page.read_run::<true>(at, lane, bit, v, site, known),
                     (true, false) => page.read_run::<false>(at, lane, bit, v, site, known),
                     (false, true) => page.write_run::<true>(at, lane, bit, v, site, known),

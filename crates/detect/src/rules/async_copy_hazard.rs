@@ -1,7 +1,8 @@
 //! # async-copy-hazard
 //!
 //! A thread touches memory that an asynchronous copy (`cp.async`: `__pipeline_memcpy_async`, `cuda::memcpy_async`; bulk copies:
-//! `cuda::ptx::cp_async_bulk`) is still reading or writing, because nobody has waited for the copy.
+//! `cuda::ptx::cp_async_bulk`) is still reading or writing, because nobody has waited for the copy; or memory or registers that a matrix product of a
+//! warpgroup (`wgmma.mma_async`) is still using.
 //!
 //! ## Example
 //!
@@ -53,7 +54,14 @@
 //! at an mbarrier. A bulk or tensor copy in a group is complete when the thread that began it has waited for the group; after `cp.async.bulk.wait_group.read` its source may be
 //! written, and its destination may not be touched yet. A block that ends before is reported, too: its shared memory is somebody else's then.
 //!
+//! A product of a warpgroup reads shared memory, its accumulators and perhaps a factor in registers until its group is waited for
+//! (`wgmma.wait_group`). Found are: a write to that memory, a read or write of its accumulators, a write of its factor's registers in between; a block that ends before; and a
+//! product whose registers other instructions have used since the last `wgmma.fence`, or before which there is none.
+//!
 //! ## Limitations
+//!
+//! What copies a register to another one, and does nothing else, counts as no use of it: compilers make copies of their own around `wgmma`. A
+//! read of a factor's registers before the wait, which the manual forbids, is not reported.
 //!
 //! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest; of those of a block that have
 //! arrived at mbarriers the newest 1,024 are looked at.
@@ -61,4 +69,4 @@
 //! ## Reference
 //!
 //! PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy", "cp.async", "cp.async.wait_group / cp.async.wait_all". CUDA C++
-//! Programming Guide, "Asynchronous Data Copies".
+//! Programming Guide, "Asynchronous Data Copies". PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group".

@@ -8,8 +8,7 @@ use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
 use simt::mbarrier::{Fault, MOST_BYTES};
-use simt::memory::FAR;
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space};
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, RegisterFault, Scope};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -36,6 +35,8 @@ pub(super) fn action(
         Some((_, scope)) => format!(" ({})", scope_name(scope)),
     };
     match end.action {
+        Action::Read if place.is_none() => format!("read{s} a register of it"),
+        Action::Write if place.is_none() => format!("write{s} a register of it"),
         Action::Read => format!("read{s} {what}{how}"),
         Action::Write => format!("write{s} {what}{how}"),
         Action::Atomic => format!("update{s} {what} atomically{how}"),
@@ -43,6 +44,8 @@ pub(super) fn action(
             let direction = if reads { "from" } else { "into" };
             format!("begin{s} to copy {direction} {what}")
         }
+        Action::Multiply if place.is_none() => format!("begin{s} the product"),
+        Action::Multiply => format!("begin{s} a product that reads {what}"),
         Action::Wait => format!("wait{s} here"),
         Action::Sync => format!("execute{s} this"),
         Action::Pass if plural => "pass without waiting".to_string(),
@@ -128,7 +131,11 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             }
         ),
         Rule::MissingProxyFence => format!(
-            "a bulk copy touches {} after ordinary writes to it, without a proxy fence",
+            "a {} touches {} after ordinary writes to it, without a proxy fence",
+            match finding.ends.first().map(|e| e.action) {
+                Some(Action::Multiply) => "matrix product",
+                _ => "bulk copy",
+            },
             what(true)
         ),
         Rule::MbarrierMisuse => match finding.detail {
@@ -142,12 +149,36 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             }
             _ => Rule::MbarrierMisuse.summary().to_string(),
         },
+        Rule::AsyncCopyHazard if matches!(finding.detail, Detail::Registers(_)) => {
+            match finding.detail {
+                Detail::Registers(RegisterFault::InFlight { writes: false }) => {
+                    "accumulators are read before the product is waited for".to_string()
+                }
+                Detail::Registers(RegisterFault::InFlight { writes: true }) => {
+                    "a register is written while a product uses it".to_string()
+                }
+                Detail::Registers(RegisterFault::Unfenced { .. }) => {
+                    "a product uses registers without a `wgmma.fence` behind their last use"
+                        .to_string()
+                }
+                _ => "a product without a `wgmma.fence` before it".to_string(),
+            }
+        }
         Rule::AsyncCopyHazard => {
+            let product = |at: usize| {
+                let end = finding.ends.get(at);
+                end.is_some_and(|e| e.action == Action::Multiply)
+            };
+            let reader = if product(1) { "a product" } else { "a copy" };
             let (out, into) = match finding.detail {
                 Detail::CopyReads([here, there]) => (here, !there),
                 _ => (false, true),
             };
             match (into, finding.ends.first().map(|e| e.action)) {
+                (true, Some(Action::Multiply)) => format!(
+                    "a product of {} before the copy into it is complete",
+                    what(true)
+                ),
                 (true, Some(Action::Copy)) if out => {
                     format!(
                         "a copy out of {} before the copy into it is complete",
@@ -162,13 +193,16 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                     "{access} of {} before the copy into it is complete",
                     what(true)
                 ),
-                (false, Some(Action::Copy)) => {
+                (false, Some(Action::Copy)) if !product(1) => {
                     format!("a copy into {} while another one reads it", what(true))
                 }
-                (false, Some(Action::Exit)) => {
-                    format!("the block ends while a copy reads {}", what(true))
+                (false, Some(Action::Copy)) => {
+                    format!("a copy into {} while a product reads it", what(true))
                 }
-                (false, _) => format!("{access} of {} while a copy reads it", what(true)),
+                (false, Some(Action::Exit)) => {
+                    format!("the block ends while {reader} reads {}", what(true))
+                }
+                (false, _) => format!("{access} of {} while {reader} reads it", what(true)),
             }
         }
         Rule::NonCoherentRead => format!(
@@ -298,7 +332,7 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::CopyReads(_) | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } | Detail::Mbarrier(Fault::Arrivals { .. }) => {}
+        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::CopyReads(_) | Detail::Registers(_) | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } | Detail::Mbarrier(Fault::Arrivals { .. }) => {}
         Detail::Mbarrier(Fault::Bytes(_)) => notes.push(format!(
             "the bytes that are expected and have not come, or have come and are not expected, may be {MOST_BYTES} at most"
         )),
@@ -420,8 +454,7 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
     if !outside {
         return None;
     }
-    if place.space == Space::Shared && place.address >= FAR {
-        let (rank, at) = (place.address / FAR - 1, place.address % FAR);
+    if let Some((rank, at)) = names.far(place) {
         return Some(format!(
             "the address leads to byte {at:#x} of the shared memory of rank {rank} in the block's cluster, and nothing is there"
         ));

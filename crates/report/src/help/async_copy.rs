@@ -6,6 +6,7 @@ use super::{Advice, Guilty, defines, edits, roles};
 use crate::KernelView;
 use crate::edit::Edit;
 use detect::finding::{Action, Detail, Finding};
+use simt::observer::RegisterFault;
 
 /// What orders an access with a copy that is under way.
 pub(super) fn hazard(
@@ -13,6 +14,16 @@ pub(super) fn hazard(
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
 ) -> Option<Advice> {
+    if let Detail::Registers(fault) = finding.detail {
+        return Some(Advice::from(match fault {
+            RegisterFault::InFlight { .. } => {
+                "wait for the product's group (`wgmma.wait_group.sync.aligned 0`, or the number of newer groups that may go on) before you use the registers".to_string()
+            }
+            RegisterFault::Unfenced { .. } | RegisterFault::NeverFenced => {
+                "execute `wgmma.fence.sync.aligned` behind the last use of the registers, before the product".to_string()
+            }
+        }));
+    }
     let place = between(guilty.get(1)?, guilty.first()?);
     let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
     let own = (here.block, here.thread) == (copy.block, copy.thread);
@@ -36,6 +47,13 @@ pub(super) fn hazard(
             },
         },
     };
+    if copy.action == Action::Multiply {
+        let wait = "let the warps that multiply close the group and wait for it (`wgmma.commit_group.sync.aligned`, `wgmma.wait_group.sync.aligned 0`)";
+        return Some(match here.action {
+            Action::Exit => Advice::from(format!("{wait} before they exit")),
+            _ => told(wait.to_owned(), PRODUCTS),
+        });
+    }
     if begins.contains(".bulk") {
         let wait = match finding.detail {
             Detail::CopyReads([_, true]) => "cp_async_bulk_wait_group_read",
@@ -59,6 +77,7 @@ pub(super) fn hazard(
 /// What waits for all bulk copies that a thread has begun, and for all others (PTX ISA, "cp.async.bulk.wait_group", "cp.async.wait_all").
 const BULK: &str =
     "asm volatile(\"cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\" ::: \"memory\");";
+const PRODUCTS: &str = "asm volatile(\"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");";
 const GROUPS: &str = "asm volatile(\"cp.async.wait_all;\" ::: \"memory\");";
 
 /// A barrier between a copy and an access, and before it what waits for copies.

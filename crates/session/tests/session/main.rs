@@ -20,3 +20,4 @@ mod reversal;
 mod stops;
 mod tensor;
 mod weak_memory;
+mod wgmma;

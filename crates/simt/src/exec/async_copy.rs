@@ -186,6 +186,7 @@ impl<O: Hooks> Core<'_, O> {
             reads: &reads,
             writes: &[write],
             proxy: false,
+            product: false,
         });
     }
 

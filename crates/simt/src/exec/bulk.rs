@@ -13,7 +13,7 @@ use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
 use crate::state::*;
-use crate::stop::Stop;
+use crate::stop::{Engine, Stop};
 
 /// What bulk copies move, and where it lies, in multiples of so many bytes.
 const UNIT: u64 = 16;
@@ -235,6 +235,14 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
+    /// The same for whichever engine runs.
+    pub(super) fn complete_any(&mut self, block: &mut Block, w: usize, operation: Operation) {
+        match self.engine {
+            Engine::Plain => crate::plain::complete(self, block, w, operation),
+            _ => self.complete_operation(block, w, operation),
+        }
+    }
+
     /// Performs an operation: somebody has waited for it, or it completes a phase.
     pub(super) fn complete_operation(
         &mut self,
@@ -261,6 +269,7 @@ impl<O: Hooks> Core<'_, O> {
                     bulk.performed(&mut self.observer);
                 }
             }
+            Work::Product(_) => self.complete_product(block, w, &mut operation),
             Work::Nothing => {}
         }
         let Completion::Phase {

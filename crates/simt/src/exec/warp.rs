@@ -207,7 +207,10 @@ impl<O: Hooks> Core<'_, O> {
             warp.splits[s].state = State::Ready;
             warp.splits[s].pc += 1;
         }
-        warp.reconverge();
+        match parties[0].1.kind {
+            WarpKind::Together(_) => warp.join(),
+            _ => warp.reconverge(),
+        }
     }
 
     /// Lanes that the mask names and that have exited without executing the operation.

@@ -74,7 +74,7 @@ fn rows(program: &Program) -> (impl Fn(Row) -> bool + use<>, impl Fn(Row) -> boo
                 AtomFn::Cas => swaps.append(&mut escapes),
                 _ => escapes.iter().for_each(|r| graph.mark(*r)),
             },
-            Op::Warp(_) | Op::Matrix(_) => {
+            Op::Warp(_) | Op::Matrix(_) | Op::Wgmma(WgmmaOp::Begin(_)) => {
                 graph.mark(here);
                 escapes.iter().for_each(|r| graph.mark(*r));
             }

@@ -2,6 +2,7 @@
 
 use super::instruction::signature;
 use crate::alu::AluOp;
+use crate::matrix::warpgroup::{First, GroupProduct};
 use crate::matrix::{Element, MatrixOp};
 use crate::op::*;
 use crate::program::Program;
@@ -54,6 +55,9 @@ pub fn visit_operands(
         Op::Bulk(index) => v.bulk(program, &program.bulk_ops[*index as usize]),
         Op::CopiesArrive(index) => v.base(program.atomic_ops[*index as usize].base),
         Op::Matrix(index) => v.matrix(&program.matrix_ops[*index as usize]),
+        Op::Wgmma(WgmmaOp::Begin(index)) => {
+            v.group_product(&program.group_products[*index as usize]);
+        }
         Op::Video(video) => {
             video.s.iter().for_each(|s| v.reads(W, *s, Use::Data));
             v.writes(W, video.d);
@@ -80,6 +84,7 @@ pub fn visit_operands(
         | Op::CommitBulk
         | Op::WaitBulk { .. }
         | Op::ProxyFence
+        | Op::Wgmma(_)
         | Op::ClusterArrive { .. }
         | Op::ClusterWait { .. }
         | Op::Branch { .. }
@@ -306,6 +311,17 @@ impl Visitor<'_> {
                 self.writes(W, *d);
             }
         }
+    }
+
+    fn group_product(&mut self, p: &GroupProduct) {
+        match &p.a {
+            First::Registers(slots) => slots.iter().for_each(|s| self.reads(W, *s, Use::Data)),
+            First::Shared(slot) => self.reads(RegisterClass::D, *slot, Use::Address),
+        }
+        self.reads(RegisterClass::D, p.b, Use::Address);
+        self.reads(RegisterClass::P, p.adds, Use::Data);
+        p.d.iter().for_each(|s| self.reads(W, *s, Use::Data));
+        p.d.iter().for_each(|s| self.writes(W, *s));
     }
 
     fn barrier(&mut self, b: &BarrierOp) {

@@ -141,6 +141,7 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                     found.results |= may_be(write.space, AddressSpace::Global);
                 }
             }
+            Op::Wgmma(WgmmaOp::Begin(_)) => source |= memory[SHARED],
             Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
             Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
             // Arguments pass through local memory.
@@ -183,7 +184,7 @@ fn looks_at_memory(program: &Program, op: &Op) -> bool {
     match op {
         Op::Memory(index) => !program.memory_ops[*index as usize].store,
         Op::Atomic(_) | Op::Image(_) | Op::Call(_) | Op::System(_) => true,
-        Op::AsyncCopy(_) | Op::Bulk(_) => true,
+        Op::AsyncCopy(_) | Op::Bulk(_) | Op::Wgmma(WgmmaOp::Begin(_)) => true,
         _ => false,
     }
 }

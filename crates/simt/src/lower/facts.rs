@@ -192,8 +192,8 @@ fn accesses(program: &Program, facts: &mut Facts) {
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent)
         || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
-    facts.async_copies = !program.copy_ops.is_empty() || !program.bulk_ops.is_empty();
-    facts.async_proxy = !program.bulk_ops.is_empty();
+    facts.async_proxy = !program.bulk_ops.is_empty() || !program.group_products.is_empty();
+    facts.async_copies = facts.async_proxy || !program.copy_ops.is_empty();
     facts.cluster_scope = has_cluster_scope(program);
     // The order of reductions shows, and theirs are not atomic towards other cores here.
     facts.blocks_commute &= program.bulk_ops.iter().all(|b| !b.is_reduction());
@@ -299,7 +299,10 @@ fn control_only(program: &Program) -> Arc<[bool]> {
         let here = graph.instruction(at);
         used.iter().for_each(|r| graph.mark(graph.row(*r)));
         data.iter().for_each(|r| graph.edge(graph.row(*r), here));
-        if matches!(i.op, Op::Warp(_) | Op::Matrix(_)) {
+        if matches!(
+            i.op,
+            Op::Warp(_) | Op::Matrix(_) | Op::Wgmma(WgmmaOp::Begin(_))
+        ) {
             graph.mark(here);
         }
         visit_operands(program, i, &mut |_, _| {}, &mut |r| {

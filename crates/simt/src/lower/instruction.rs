@@ -116,6 +116,13 @@ impl<'m> Lowering<'m> {
                 | Opcode::Movmatrix,
                 _,
             ) => self.matrix(i, t),
+            (
+                Opcode::WgmmaMmaAsync
+                | Opcode::WgmmaFence
+                | Opcode::WgmmaCommitGroup
+                | Opcode::WgmmaWaitGroup,
+                _,
+            ) => self.wgmma(i, t),
             (Opcode::CpAsync, _) => self.async_copy(i, t),
             (Opcode::CpAsyncBulk | Opcode::CpReduceAsyncBulk, _) => self.bulk_copy(i, t),
             (Opcode::CpAsyncBulkTensor | Opcode::CpReduceAsyncBulkTensor, _) => {

@@ -59,7 +59,11 @@ impl Lowering<'_> {
     }
 
     /// The registers of a vector, or the one.
-    fn rows_of(&mut self, operand: &Operand, class: RegisterClass) -> Decoded<Box<[Slot]>> {
+    pub(super) fn rows_of(
+        &mut self,
+        operand: &Operand,
+        class: RegisterClass,
+    ) -> Decoded<Box<[Slot]>> {
         let parts = match operand {
             Operand::Vector(parts) => &parts[..],
             one => std::slice::from_ref(one),
@@ -73,7 +77,11 @@ impl Lowering<'_> {
     }
 
     /// The registers of a vector of results.
-    fn results(&mut self, operand: &Operand, class: RegisterClass) -> Decoded<Box<[Slot]>> {
+    pub(super) fn results(
+        &mut self,
+        operand: &Operand,
+        class: RegisterClass,
+    ) -> Decoded<Box<[Slot]>> {
         let parts = match operand {
             Operand::Vector(parts) => &parts[..],
             one => std::slice::from_ref(one),

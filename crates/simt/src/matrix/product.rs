@@ -191,7 +191,7 @@ impl Held {
 
 /// The value of an `.e4m3` code: digits and exponents of `.f16`, whose exponents are 8 lower.
 #[inline(always)]
-fn e4m3_value(code: u32) -> f32 {
+pub(super) fn e4m3_value(code: u32) -> f32 {
     let value = half_value((code & 0x7f) << 7 | (code & 0x80) << 8);
     if code & 0x7f == 0x7f {
         f32::NAN

@@ -438,6 +438,8 @@ pub struct AsyncCopy<'a> {
     pub writes: &'a [Access<'a>],
     /// Whether it is performed by the async proxy (PTX ISA, "Async proxy").
     pub proxy: bool,
+    /// Whether it is a product of matrices in shared memory, which writes registers (`wgmma.mma_async`).
+    pub product: bool,
 }
 
 impl Access<'_> {

@@ -48,6 +48,15 @@ pub enum Misuse {
         /// What is wrong.
         fault: crate::mbarrier::Fault,
     },
+    /// Registers of a warpgroup's products are used at the wrong time (PTX ISA, "wgmma.fence", "wgmma.wait_group").
+    Registers {
+        /// Who does so.
+        here: Party,
+        /// The product, or the instruction in front of a product `here`.
+        other: Option<Party>,
+        /// What is wrong.
+        fault: RegisterFault,
+    },
     /// A lane executes a `.sync` warp operation whose mask leaves it out.
     MaskLeavesOut {
         /// The lanes left out, at the operation.
@@ -78,6 +87,23 @@ pub enum Misuse {
         /// Theirs.
         other_members: Mask,
     },
+}
+
+/// What is wrong with a use of registers that products of a warpgroup use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterFault {
+    /// A product that nobody has waited for uses them.
+    InFlight {
+        /// Whether they are written and not read.
+        writes: bool,
+    },
+    /// A product uses them, and no `wgmma.fence` has come since the other instruction did.
+    Unfenced {
+        /// Whether that one wrote them.
+        writes: bool,
+    },
+    /// A product begins, and there has been no `wgmma.fence`.
+    NeverFenced,
 }
 
 /// Why a lane has no value for a shuffle that reads from it (PTX ISA, "shfl.sync").

@@ -6,9 +6,9 @@ use crate::alu::compare::write_set_pair;
 use crate::alu::{AluOp, Mask, Row32, Row64};
 use crate::hooks::Hooks;
 use crate::ids::LANES;
+use crate::ids::lanes_of;
 use crate::memory::*;
 use crate::op::*;
-use crate::state::lanes_of;
 
 impl<O: Hooks> Turn<'_, '_, O> {
     /// A 32-bit operand in the active lanes; zero in the others. A constant is the same in all.

@@ -6,12 +6,12 @@ use super::memory::{LaneBytes, Stores};
 use crate::alu::{Mask, Row64};
 use crate::async_copies::{Piece, Rows};
 use crate::hooks::Hooks;
+use crate::ids::lanes_of;
 use crate::ids::*;
 use crate::memory::GLOBAL_BASE;
 use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
-use crate::state::lanes_of;
 
 impl<O: Hooks> Turn<'_, '_, O> {
     /// "cp.async": a copy begins. What cannot be read is a zero, and what cannot be written is left out; both are reported here.
@@ -183,6 +183,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             reads: &reads,
             writes: &[write],
             proxy: false,
+            product: false,
         });
     }
 }

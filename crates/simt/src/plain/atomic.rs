@@ -6,12 +6,12 @@ use super::arithmetic::lies_in;
 use crate::alu::{Mask, Row64, float};
 use crate::exec::place;
 use crate::hooks::Hooks;
+use crate::ids::lanes_of;
 use crate::ids::*;
 use crate::mbarrier::PHASE;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
-use crate::state::lanes_of;
 use crate::weak_memory::Who;
 
 /// What one lane's operation on one element did.

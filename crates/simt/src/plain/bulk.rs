@@ -6,13 +6,13 @@ use crate::alu::{Mask, Row64};
 use crate::bulk_events::{Bulk, space_of};
 use crate::exec::is_awaited;
 use crate::hooks::Hooks;
+use crate::ids::lanes_of;
 use crate::ids::*;
 use crate::mbarrier::PHASE;
 use crate::memory::{FAR, GLOBAL_BASE};
 use crate::observer::*;
 use crate::op::*;
 use crate::operations::*;
-use crate::state::lanes_of;
 use crate::stop::Stop;
 
 impl<O: Hooks> Turn<'_, '_, O> {
@@ -191,6 +191,9 @@ impl<O: Hooks> Turn<'_, '_, O> {
         let arrives = matches!(operation.completes, Completion::Phase { .. });
         if matches!(operation.work, Work::Rows(_)) {
             self.complete(&operation, false);
+        }
+        if matches!(operation.work, Work::Product(_)) {
+            (self.core).complete_product(self.block, w, &mut operation);
         }
         if matches!(operation.work, Work::Runs { .. }) {
             if O::WATCHES {

@@ -7,11 +7,11 @@ use super::Turn;
 use crate::alu::Mask;
 use crate::call_stack::{Frame, Saved};
 use crate::hooks::Hooks;
+use crate::ids::lanes_of;
 use crate::ids::*;
 use crate::memory::{FUNCTION_BASE, Words};
 use crate::op::*;
 use crate::program::FunctionInfo;
-use crate::state::lanes_of;
 use crate::stop::{BadCall, Stop};
 use std::sync::Arc;
 

@@ -9,11 +9,11 @@ use crate::alu::{Mask, Row64};
 use crate::device::Device;
 use crate::exec::Request;
 use crate::hooks::Hooks;
+use crate::ids::lanes_of;
 use crate::ids::*;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
-use crate::state::lanes_of;
 
 /// Bytes of a lane's access, at most.
 const WIDEST: usize = 32;

@@ -3,10 +3,10 @@
 use super::Turn;
 use crate::alu::Mask;
 use crate::hooks::Hooks;
+use crate::ids::lanes_of;
 use crate::ids::*;
 use crate::memory::GLOBAL_BASE;
 use crate::op::*;
-use crate::state::lanes_of;
 
 impl<O: Hooks> Turn<'_, '_, O> {
     /// Reads one, in each lane.

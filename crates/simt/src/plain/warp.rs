@@ -133,7 +133,10 @@ impl<O: Hooks> Turn<'_, '_, O> {
             warp.splits[*s].state = State::Ready;
             warp.splits[*s].pc += 1;
         }
-        warp.reconverge();
+        match takers[0].1.kind {
+            WarpKind::Together(_) => warp.join(),
+            _ => warp.reconverge(),
+        }
     }
 
     /// Where nothing can run: performs an operation whose lanes never all come, and reports it. Whether there was one.

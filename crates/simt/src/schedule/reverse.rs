@@ -179,7 +179,7 @@ impl Follow {
         let warp = (r.block, r.warp);
         let named = self.named.get(&warp).copied().unwrap_or(0) & r.lanes;
         let (mut held, mut room) = (0, u32::MAX);
-        for lane in crate::state::lanes_of(named) {
+        for lane in crate::ids::lanes_of(named) {
             match self.distance(warp, lane as u32) {
                 0 => held |= 1 << lane,
                 n => room = room.min(n),
@@ -242,7 +242,7 @@ impl Schedule for Follow {
         let Some(lanes) = named.map(|n| n & what.lanes).filter(|l| *l != 0) else {
             return;
         };
-        for lane in crate::state::lanes_of(lanes) {
+        for lane in crate::ids::lanes_of(lanes) {
             let thread = (what.who.block.0, what.who.warp.0 * 32 + lane as u32);
             match what.ends {
                 true => drop(self.ended.insert(thread)),

@@ -1,7 +1,7 @@
-//! The order of the crates, and of the folders inside them: dependencies point one way.
+//! The order of the crates, and of the files inside them: dependencies point one way.
 //!
 //! Between crates, `cargo metadata` names the dependencies, and [`ALLOWED`] those that a crate may have. Inside a crate, the
-//! paths in its sources (`crate::…`, `super::…`) tell which file uses which; files of different folders form no circle. A
+//! paths in its sources (`crate::…`, `super::…`) tell which file uses which; files form no circle. A
 //! path is followed to the file of the longest module in it, so a name that a module passes on from another file counts as
 //! that module's own.
 
@@ -172,50 +172,14 @@ fn nothing_but_tests_depends_on_this_crate() {
 }
 
 #[test]
-fn folders_form_no_circle() {
-    let mut circles = Vec::new();
-    for package in packages() {
-        let mut sources = Vec::new();
-        collect(&package.folder, &package.folder, &mut sources);
-        for circle in circles_of(&Uses::of(&sources)) {
-            let mut shared = folders(circle[0], &sources);
-            for file in &circle {
-                shared.retain(|folder| folders(file, &sources).contains(folder));
-            }
-            if shared.is_empty() {
-                circles.push(format!("{}: {}", package.name, shown(&circle)));
-            }
-        }
-    }
-    assert!(
-        circles.is_empty(),
-        "circles between files of different folders: {circles:#?}"
-    );
-}
-
-/// How many files of each crate are in circles with others, at most. Such circles are to go: lower a number when fewer are.
-const CIRCLES: &[(&str, usize)] = &[("detect", 6), ("simt", 10)];
-
-#[test]
-fn files_form_no_more_circles() {
+fn files_form_no_circle() {
     let mut found = Vec::new();
     for package in packages() {
         let mut sources = Vec::new();
         collect(&package.folder, &package.folder, &mut sources);
         let uses = Uses::of(&sources);
-        let circles = circles_of(&uses);
-        let files: BTreeSet<_> = circles.iter().flatten().collect();
-        let named = CIRCLES.iter().find(|(name, _)| *name == package.name);
-        let allowed = named.map_or(0, |(_, count)| *count);
-        if files.len() > allowed {
-            let shown: Vec<String> = circles.iter().map(|c| shown(c)).collect();
-            found.push(format!(
-                "{}: {} files, where `CIRCLES` allows {allowed}:\n  {}",
-                package.name,
-                files.len(),
-                shown.join("\n  ")
-            ));
-        }
+        let circles = circles_of(&uses).into_iter().map(|c| shown(&c));
+        found.extend(circles.map(|circle| format!("{}: {circle}", package.name)));
     }
     assert!(
         found.is_empty(),
@@ -227,14 +191,6 @@ fn files_form_no_more_circles() {
 fn shown(circle: &[&PathBuf]) -> String {
     let files: Vec<_> = circle.iter().map(|f| f.to_string_lossy()).collect();
     files.join(", ")
-}
-
-/// The folders that a file belongs to: that in which it lies, and the folder `a` for `a.rs`, which is its face.
-fn folders(file: &Path, sources: &[(PathBuf, String)]) -> Vec<PathBuf> {
-    let own = file.with_extension("");
-    let face = sources.iter().any(|(other, _)| other.starts_with(&own));
-    let parent = file.parent().map(Path::to_owned);
-    parent.into_iter().chain(face.then_some(own)).collect()
 }
 
 /// The sources below a folder, with their text; tests and what only tests have are left out.

@@ -35,7 +35,7 @@ impl<O: Hooks> Core<'_, O> {
                 u.of(w, RegisterClass::P, s[2]).or(a).or(b)
             }
             // Each lane's result comes from several lanes.
-            Op::Matrix(_) => {
+            Op::Matrix(_) | Op::Wgmma(_) => {
                 let mut all = self.data(u, w, i);
                 if all.mask != 0 {
                     all.mask = Mask::MAX;

@@ -54,6 +54,7 @@ impl Region {
                 | Op::ClusterWait { .. }
                 | Op::MapShared(_)
                 | Op::WaitBulk { .. }
+                | Op::Wgmma(_)
                 | Op::AwaitPhase(_)
                 | Op::PhaseAwaited { .. }
                 | Op::Image(_)
@@ -121,6 +122,7 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
         | Op::ClusterWait { .. }
         | Op::MapShared(_)
         | Op::WaitBulk { .. }
+        | Op::Wgmma(_)
         | Op::AwaitPhase(_)
         | Op::PhaseAwaited { .. }
         | Op::Barrier(_)

@@ -1,0 +1,305 @@
+//! Products of a warpgroup (PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"), for both engines.
+//!
+//! Each of the four warps multiplies by itself ([`crate::matrix::warpgroup`]), at a moment that the schedule chooses between `wgmma.mma_async` and the
+//! wait for its group ([`crate::operations`]), those that it has begun before first. What it reads in registers and in shared memory it reads then.
+//! Which registers belong to products is in [`crate::operations::Registers`]; what is wrong with another use of them is told here.
+//!
+//! Blind spots: nobody looks whether all four warps execute the same instructions with the same descriptors; a read of the first factor's registers
+//! before the wait, which the manual forbids, changes nothing and is not told.
+
+use super::Core;
+use crate::alu::{Mask, Row64};
+use crate::hooks::Hooks;
+use crate::ids::*;
+use crate::matrix::Registers as Rows;
+use crate::matrix::descriptor::{Descriptor, PIECE};
+use crate::matrix::warpgroup::{First, GroupProduct, Piece, WARPS};
+use crate::memory::Words;
+use crate::observer::*;
+use crate::op::*;
+use crate::operations::*;
+use crate::state::*;
+use crate::stop::Stop;
+
+/// An address at which nothing may be read: zeros.
+const NOWHERE: u64 = u64::MAX;
+
+/// Pieces that the lanes of a warp read, one each.
+struct Read {
+    mask: Mask,
+    address: Row64,
+}
+
+impl<O: Hooks> Core<'_, O> {
+    /// Any of them, by all lanes of a warp that has them.
+    #[inline(never)]
+    pub(crate) fn wgmma(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: WgmmaOp,
+        active: Mask,
+        site: Site,
+    ) -> Result<(), Box<Stop>> {
+        let operations = block.warps[w].operations.get_or_insert_default();
+        match op {
+            WgmmaOp::Fence => operations.registers.fence(),
+            WgmmaOp::Begin(index) => self.begin_product(block, w, index, active, site)?,
+            WgmmaOp::Commit => operations.close_group(Group::Product, active),
+            WgmmaOp::Wait(newest) => {
+                let complete = operations.wait(Group::Product, active, newest);
+                for mut product in complete {
+                    self.complete_product(block, w, &mut product);
+                }
+            }
+            WgmmaOp::Use(index) => self.use_registers(block, w, index, active, site),
+        }
+        Ok(())
+    }
+
+    fn begin_product(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        index: u32,
+        active: Mask,
+        site: Site,
+    ) -> Result<(), Box<Stop>> {
+        let program = self.program;
+        let product = &program.group_products[index as usize];
+        let warp = &block.warps[w];
+        // The same in all threads of the warpgroup ("Matrix descriptor format").
+        let lane = active.trailing_zeros() as usize % LANES;
+        let described = |slot: Slot| Descriptor::of(row(&warp.d, self.const_d, slot)[lane]);
+        let a = match &product.a {
+            First::Shared(slot) => described(*slot).map(Some),
+            First::Registers(_) => Some(None),
+        };
+        let (Some(a), Some(b)) = (a, described(product.b)) else {
+            let info = program.site(site);
+            return Err(Box::new(Stop::Unsupported {
+                site,
+                text: format!("{} (a descriptor with a base offset)", info.text),
+                line: info.ptx_line,
+            }));
+        };
+        let adds = predicate(&warp.p, product.adds) >> lane & 1 == 1;
+        let mut a = a.map_or_else(Vec::new, |a| product.first_pieces(&a, w % WARPS));
+        let mut b = product.second_pieces(&b);
+        for pieces in [&mut a, &mut b] {
+            self.reachable(block, w, pieces, active, site);
+        }
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let number = operations.next();
+        if O::WATCHES {
+            let faults = operations.registers.begins(program, index, number, site);
+            let who = block.who(w);
+            for (fault, other) in faults {
+                self.report_registers(block.id, who, active, (site, other), fault);
+            }
+            let reads = reads_of(&a, &b, active);
+            let reads: Vec<Access<'_>> = reads.iter().map(|r| read(r, who, site)).collect();
+            self.observer.copy_begins(&AsyncCopy {
+                number,
+                reads: &reads,
+                writes: &[],
+                proxy: true,
+                product: true,
+            });
+        }
+        let work = Work::Product(Box::new(Multiplication {
+            op: index,
+            a,
+            b,
+            adds,
+            done: false,
+        }));
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let completes = operations.in_group(Group::Product);
+        let oldest = operations.begin(Operation::new(site, active, work, completes));
+        if let Some(oldest) = oldest {
+            self.complete_any(block, w, oldest);
+        }
+        if self.moment.is_now(block.id, w, number) {
+            self.multiply_all(block, w);
+        }
+        Ok(())
+    }
+
+    /// Tells of pieces that are not there, and leaves them out.
+    fn reachable(&mut self, block: &Block, w: usize, pieces: &mut [u64], active: Mask, site: Site) {
+        for pieces in pieces.chunks_mut(LANES) {
+            let lanes = active & Mask::MAX >> (LANES - pieces.len());
+            self.address = [0; LANES];
+            self.address[..pieces.len()].copy_from_slice(pieces);
+            let good = self.check(block, w, Space::Shared, lanes, PIECE as u32, false, site);
+            for l in lanes_of(lanes & !good) {
+                pieces[l] = NOWHERE;
+            }
+        }
+    }
+
+    /// Somebody has waited for a product.
+    pub(crate) fn complete_product(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        operation: &mut Operation,
+    ) {
+        let (who, site) = (block.who(w), operation.site);
+        self.multiply(block, w, operation);
+        let Work::Product(work) = &operation.work else {
+            return;
+        };
+        if let Some(operations) = &mut block.warps[w].operations {
+            operations.registers.ends(operation.number);
+        }
+        if !O::WATCHES {
+            return;
+        }
+        let (number, mask) = (operation.number, operation.mask);
+        self.observer.copy_ends(who, number, mask);
+        for one in reads_of(&work.a, &work.b, mask) {
+            self.observer.access(&read(&one, who, site));
+        }
+    }
+
+    /// Performs all products of a warp that have not been, the oldest first: their order is the program's.
+    fn multiply_all(&mut self, block: &mut Block, w: usize) {
+        let Some(mut operations) = block.warps[w].operations.take() else {
+            return;
+        };
+        for operation in operations.products() {
+            self.multiply(block, w, operation);
+        }
+        block.warps[w].operations = Some(operations);
+    }
+
+    /// Performs a product, if that has not been done.
+    fn multiply(&mut self, block: &mut Block, w: usize, operation: &mut Operation) {
+        let (mask, site) = (operation.mask, operation.site);
+        let Work::Product(work) = &mut operation.work else {
+            return;
+        };
+        if std::mem::replace(&mut work.done, true) {
+            return;
+        }
+        let product: &GroupProduct = &self.program.group_products[work.op as usize];
+        let pieces = |core: &mut Self, from: &[u64]| -> Vec<Piece> {
+            let mut pieces = Vec::with_capacity(from.len());
+            for at in from {
+                let (piece, written) = match *at {
+                    NOWHERE => ([0; 4], 0xf),
+                    at => block.shared.lane_words::<4>((at >> 2) as usize, 0),
+                };
+                if O::WATCHES && written != 0xf {
+                    core.address = [*at; LANES];
+                    let lane = mask & mask.wrapping_neg();
+                    let bytes = PIECE as u32;
+                    core.uninitialized(block, w, Space::Shared, lane, bytes, Some(4), site);
+                }
+                pieces.push(piece);
+            }
+            pieces
+        };
+        let (a, b) = (pieces(self, &work.a), pieces(self, &work.b));
+        let warp = &mut block.warps[w];
+        let rows = Rows {
+            w: &warp.w,
+            d: &warp.d,
+            const_w: self.const_w,
+            const_d: self.const_d,
+        };
+        let sums = product.compute(rows, (&a, &b), work.adds);
+        for (slot, new) in product.d.iter().zip(&sums) {
+            blend(&mut warp.w[slot.0 as usize], new, mask, 0);
+        }
+        self.moved();
+    }
+
+    /// An instruction is about to use registers that products use, too.
+    fn use_registers(&mut self, block: &mut Block, w: usize, index: u32, active: Mask, site: Site) {
+        let used = &self.program.register_uses[index as usize];
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let copied = |slots: &(Slot, Slot)| {
+            operations.registers.holds(slots.0) || operations.registers.holds(slots.1)
+        };
+        // A copy is a compiler's as a rule, which knows of registers that come later. What it copies is there.
+        if used.copies.iter().any(copied) {
+            self.multiply_all(block, w);
+        }
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let faults = operations.registers.uses(used, site);
+        if O::WATCHES {
+            let who = block.who(w);
+            for (fault, product) in faults {
+                self.report_registers(block.id, who, active, (site, Some(product)), fault);
+            }
+        }
+    }
+
+    #[cold]
+    fn report_registers(
+        &mut self,
+        block: BlockId,
+        who: WarpRef,
+        mask: Mask,
+        (site, other): (Site, Option<Site>),
+        fault: RegisterFault,
+    ) {
+        let party = |site| Party {
+            warp: who.warp,
+            mask,
+            site,
+        };
+        let misuse = Misuse::Registers {
+            here: party(site),
+            other: other.map(party),
+            fault,
+        };
+        self.observer.misuse(block, misuse);
+    }
+}
+
+/// The pieces of both factors, a lane each.
+fn reads_of(a: &[u64], b: &[u64], lanes: Mask) -> Vec<Read> {
+    let there: Vec<u64> = a
+        .iter()
+        .chain(b)
+        .copied()
+        .filter(|at| *at != NOWHERE)
+        .collect();
+    let each = lanes.count_ones().max(1) as usize;
+    let rows = there.chunks(each).map(|places| {
+        let (mut mask, mut address) = (0, [0; LANES]);
+        for (l, at) in lanes_of(lanes).zip(places) {
+            mask |= 1 << l;
+            address[l] = *at;
+        }
+        Read { mask, address }
+    });
+    rows.collect()
+}
+
+fn read(read: &Read, who: WarpRef, site: Site) -> Access<'_> {
+    Access {
+        site,
+        who,
+        mask: read.mask,
+        space: Space::Shared,
+        address: &read.address,
+        neighbours: None,
+        element: 4,
+        elements: PIECE as u32 / 4,
+        kind: AccessKind::Read,
+        non_coherent: false,
+        fragment: false,
+        asynchronous: true,
+        order: Order::Weak,
+        scope: Scope::Sys,
+        wrote: 0,
+        dropped: 0,
+        initial: 0,
+        stores: None,
+    }
+}
