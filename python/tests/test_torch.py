@@ -139,12 +139,17 @@ def test_what_is_passed_becomes_what_the_parameter_is():
         return {x};
     }
     torch::Tensor g(torch::Tensor x) { return x; }
+    torch::Tensor h(torch::Tensor x, torch::Tensor none) {
+        TORCH_CHECK(none.defined() && none.numel() == 0 && none.data_ptr<float>() == nullptr && x.data_ptr() != nullptr, "an empty tensor has no address");
+        return torch::zeros_like(none);
+    }
     """
     with Extension(source) as extension:
         x = np.arange(4, dtype=np.int64)
         report = extension.call("f", x, [2, 7], None, True, 0.5, -3)
         assert isinstance(report.returned, list) and (report.returned[0] == x).all()
         assert (extension.call("g", x).returned == x).all()
+        assert extension.call("h", x, np.zeros(0, np.float32)).returned.shape == (0,)
         with pytest.raises(rt.Error, match="no list of numbers"):
             extension.call("f", x, 2, None, True, 0.5, -3)
 

@@ -39,6 +39,7 @@ template <typename T> struct optional : std::optional<T> {
     optional(std::nullopt_t) {}
     optional(const T &value) : std::optional<T>(value) {}
 };
+enum class MemoryFormat { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 class Error : public std::runtime_error { public: using std::runtime_error::runtime_error; };
 enum class DeviceType { CPU, CUDA };
 struct Device {
@@ -70,6 +71,7 @@ using c10::BFloat16;
 using c10::Device;
 using c10::Half;
 using c10::IntArrayRef;
+using c10::MemoryFormat;
 using c10::ScalarType;
 constexpr auto kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar = ScalarType::Char, kInt8 = ScalarType::Char, kShort = ScalarType::Short,
                kInt16 = ScalarType::Short, kInt = ScalarType::Int, kInt32 = ScalarType::Int, kLong = ScalarType::Long, kInt64 = ScalarType::Long,
@@ -105,18 +107,20 @@ template <> struct TypeOf<__nv_bfloat16> { static constexpr auto value = ScalarT
 /// An array on the device, dense and in C's order. Copies share the memory, as PyTorch's do.
 class Tensor {
     std::shared_ptr<void> memory;
+    bool made = false;
     std::vector<int64_t> shape;
     ScalarType element = ScalarType::Float;
     static std::shared_ptr<void> take(size_t bytes)
     {
         void *at = nullptr;
-        if (cudaMalloc(&at, bytes ? bytes : 1) != cudaSuccess)
+        // What has no elements has no address, either, and kernels ask for that.
+        if (bytes && cudaMalloc(&at, bytes) != cudaSuccess)
             throw c10::Error("out of device memory");
-        return std::shared_ptr<void>(at, [](void *at) { cudaFree(at); });
+        return std::shared_ptr<void>(at, [](void *at) { if (at) cudaFree(at); });
     }
 public:
     Tensor() = default;
-    Tensor(const std::vector<int64_t> &sizes, ScalarType element) : shape(sizes), element(element) { memory = take(nbytes()); }
+    Tensor(const std::vector<int64_t> &sizes, ScalarType element) : shape(sizes), element(element) { memory = take(nbytes()); made = true; }
     int64_t numel() const { int64_t n = 1; for (auto size : shape) n *= size; return n; }
     int64_t element_size() const { return c10::elementSize(element); }
     int64_t itemsize() const { return element_size(); }
@@ -132,8 +136,8 @@ public:
     ScalarType dtype() const { return element; }
     Device device() const { return Device(); }
     bool is_cuda() const { return true; }
-    bool is_contiguous() const { return true; }
-    bool defined() const { return memory != nullptr; }
+    bool is_contiguous(MemoryFormat format = MemoryFormat::Contiguous) const { return format == MemoryFormat::Contiguous; }
+    bool defined() const { return made; }
     int get_device() const { return 0; }
     TensorOptions options() const { return TensorOptions(element); }
     Tensor contiguous() const { return *this; }
@@ -151,8 +155,8 @@ public:
         return other;
     }
     Tensor reshape(IntArrayRef sizes) const { return view(sizes); }
-    Tensor clone() const { Tensor other(shape, element); cudaMemcpy(other.raw(), raw(), nbytes(), cudaMemcpyDeviceToDevice); return other; }
-    Tensor &zero_() { cudaMemset(raw(), 0, nbytes()); return *this; }
+    Tensor clone() const { Tensor other(shape, element); if (nbytes()) cudaMemcpy(other.raw(), raw(), nbytes(), cudaMemcpyDeviceToDevice); return other; }
+    Tensor &zero_() { if (nbytes()) cudaMemset(raw(), 0, nbytes()); return *this; }
     void *raw() const { return memory.get(); }
     void *data_ptr() const { return raw(); }
     const void *const_data_ptr() const { return raw(); }
@@ -172,7 +176,7 @@ inline int &racetrap_poison() { static int byte = -1; return byte; }
 inline Tensor empty(IntArrayRef sizes, TensorOptions options = {})
 {
     Tensor out(sizes.vec(), options.type);
-    if (racetrap_poison() >= 0) cudaMemset(out.raw(), racetrap_poison(), out.nbytes());
+    if (racetrap_poison() >= 0 && out.nbytes()) cudaMemset(out.raw(), racetrap_poison(), out.nbytes());
     return out;
 }
 inline Tensor zeros(IntArrayRef sizes, TensorOptions options = {}) { return Tensor(sizes.vec(), options.type).zero_(); }
@@ -190,10 +194,11 @@ inline Tensor full(IntArrayRef sizes, double value, TensorOptions options = {})
         default: { int64_t v = value; memcpy(at, &v, out.element_size()); break; }
         }
     }
-    cudaMemcpy(out.raw(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
+    if (!bytes.empty()) cudaMemcpy(out.raw(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
     return out;
 }
 inline Tensor ones(IntArrayRef sizes, TensorOptions options = {}) { return full(sizes, 1, options); }
+inline Device device_of(const Tensor &tensor) { return tensor.device(); }
 inline Tensor empty_like(const Tensor &other) { return empty(other.sizes(), other.options()); }
 inline Tensor empty_like(const Tensor &other, TensorOptions options) { return empty(other.sizes(), options); }
 inline Tensor zeros_like(const Tensor &other) { return zeros(other.sizes(), other.options()); }
