@@ -13,6 +13,8 @@ packages() { # NAME
     triton) echo 'triton==3.5.0 numpy==2.4.6 pytest==9.2.0' ;;
     # Whichever is the newest.
     triton-new) echo 'triton numpy==2.4.6 pytest==9.2.0' ;;
+    # What it needs of CUDA it takes from the toolkit that is there; it imports without any.
+    cupy) echo 'cupy-cuda12x==14.2.0 numpy==2.4.6 pytest==9.2.0' ;;
     notebook) echo 'nbclient nbformat ipykernel numpy==2.4.6 pytest==9.2.0' ;;
     *) return 1 ;;
     esac

@@ -5,8 +5,8 @@
 #   ci/wheel.sh [PROFILE]     PROFILE: release (default); dist, which takes longer and is smaller, is what is published
 #
 # Needs python3 from 3.11 on, with venv and pip. From PyPI comes zig as a linker for the C library of manylinux_2_28 whatever this
-# machine's is; and, into environments below target/wheel, what the tests use: NumPy, pytest, Triton (1.8 GB), Jupyter. Numba is that of
-# ci/clients.sh. The wheel is in target/wheel/wheels. RACETRAP_WHEEL_CLIENTS=0 leaves out Numba, Triton and the notebook.
+# machine's is; and, into environments below target/wheel, what the tests use: NumPy, pytest, Triton (1.8 GB), CuPy, NVIDIA's compiler (300 MB, twice), Jupyter. Numba is that of
+# ci/clients.sh. The wheel is in target/wheel/wheels. RACETRAP_WHEEL_CLIENTS=0 leaves out Numba, Triton, CuPy and the notebook.
 # PyTorch is large, and PyPI has it with CUDA alone: RACETRAP_TORCH names a Python that has it, for CPUs, with NumPy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -79,6 +79,35 @@ alone() {
     )
 }
 
+# CUDA source is checked by the package and by the command, with no variable that says where a compiler is.
+compiles() { # ENVIRONMENT HOME
+    (
+        cd "$2"
+        printf '__global__ void k(int *a) { a[threadIdx.x] = 1; }\n' >k.cu
+        env -i HOME="$2" PATH=/usr/bin:/bin "$1/bin/python" -c "import racetrap; racetrap.check('k.cu', grid=1, block=32, args=['i32[32]:zeros']).raise_for_findings()" &&
+            env -i HOME="$2" PATH=/usr/bin:/bin "$1/bin/racetrap" check k.cu --grid 1 --block 32 --arg 'a=i32[32]:zeros' >out.txt && grep -q '^clean' out.txt
+    )
+}
+
+# Both ways to the compiler that a user has, from the index that pip is set to: `racetrap setup`, and the extra `cuda`.
+compilers() {
+    local clean=$root/target/wheel/alone extra=$root/target/wheel/extra home
+    home=$(mktemp -d)
+    if compiles "$clean" "$home" 2>"$home/said.txt"; then
+        echo 'wheel: this machine has a compiler of its own, so it is not told whether setup brings one'
+    else
+        grep -q 'racetrap setup' "$home/said.txt" || { cat "$home/said.txt"; fail 'without a compiler, nothing says how to get one'; }
+    fi
+    env -u CUDA_PATH -u CUDA_HOME -u XDG_DATA_HOME HOME="$home" PATH=/usr/bin:/bin "$clean/bin/racetrap" setup >"$home/setup.txt" || { cat "$home/setup.txt"; fail 'racetrap setup'; }
+    compiles "$clean" "$home" || fail 'the compiler of racetrap setup is not found'
+    rm -rf "$home"
+    home=$(mktemp -d)
+    fresh "$extra" "$wheel[cuda]"
+    compiles "$extra" "$home" || fail 'the compiler of racetrap[cuda] is not found'
+    rm -rf "$home" "$extra"
+    echo 'wheel: racetrap setup and racetrap[cuda] bring the compiler'
+}
+
 test_in() { # ENVIRONMENT ARGUMENTS OF pytest
     local environment=$1
     shift
@@ -111,12 +140,13 @@ build
 inspect
 printf 'wheel: built in %d s\n' $((SECONDS - start))
 alone
+compilers
 [[ -x .toolchain/cuda/bin/nvcc && -z ${CUDA_PATH:-} ]] && export CUDA_PATH=$root/.toolchain/cuda
 environment plain
 test_in "$environments/plain" "$root/python/tests"
 if [[ ${RACETRAP_WHEEL_CLIENTS:-1} == 1 ]]; then
     clients=("$root/python/tests/test_adapters.py" "$root/python/tests/test_watch.py" "$root/python/tests/test_notebook.py")
-    for client in triton triton-new notebook; do
+    for client in triton triton-new cupy notebook; do
         environment "$client"
         test_in "$environments/$client" "${clients[@]}"
     done

@@ -21,6 +21,13 @@ class Error(Exception):
 class CompileError(Error):
     """The compiler refuses the source; the text is the compiler's."""
 
+    @property
+    def report(self) -> Report:
+        """A report with the verdict `refused`, for those who keep one of each source."""
+        from ._report import RefusedReport
+
+        return RefusedReport(str(self))
+
 
 class NoCompilerError(Error):
     """There is no CUDA compiler: `racetrap setup` gets one, or `pip install racetrap[cuda]`."""

@@ -14,24 +14,30 @@ which inputs they are judged by (draw others: `seed`).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import random
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._check import _is_ptx, check
 from ._errors import CompileError, Error
 from ._report import Report
 
+if TYPE_CHECKING:
+    from .torch import Extension
+
 _KINDS = {
     "divergent-barrier": "barrier",
     "barrier-after-exit": "barrier",
     "invalid-barrier": "barrier",
+    "mbarrier-misuse": "barrier",
     "warp-sync-mask": "barrier",
     "deadlock": "barrier",
     "no-progress": "barrier",
@@ -40,9 +46,22 @@ _KINDS = {
     "use-after-free": "memory",
     "uninitialized-read": "memory",
     "undefined-shuffle": "memory",
+    "cluster-memory": "memory",
     "assertion-failed": "wrong",
     "trap": "wrong",
     "invalid-call": "wrong",
+    "invalid-api-use": "wrong",
+    "nondeterministic-result": "wrong",
+    # What is left is about order.
+    "data-race": "race",
+    "insufficient-scope": "race",
+    "non-coherent-read": "race",
+    "async-copy-hazard": "race",
+    "missing-proxy-fence": "race",
+    "missing-dependency-wait": "race",
+    "lockstep-assumption": "race",
+    "unordered-communication": "race",
+    "same-value-write": "race",
 }
 
 #: Orders of threads that are tried alone where values may depend on the order.
@@ -96,12 +115,14 @@ class Judgement:
     @property
     def coverage(self) -> str:
         """What the verdict rests on."""
-        runs = [one for one in self.tries if one.report is not None]
-        sizes = ", ".join(str(one.size) for one in runs)
-        left = [str(one.size) for one in self.tries if one.report is None]
-        text = f"sizes {sizes or 'none'}; {sum(len(one.schedules) for one in runs)} schedules in all"
+        runs = [one for one in self.tries if one.report is not None and one.verdict != "refused"]
+        left = [str(one.size) for one in self.tries if one not in runs]
+        text = f"sizes {', '.join(str(one.size) for one in runs) or 'none'}"
+        schedules = sum(len(one.schedules) for one in runs)
+        # Host code chooses its launches itself: what was tried of them is in each report's summary.
+        text += f"; {schedules} schedules in all" if schedules or not runs else ""
         sure = sum(one.report is not None and one.report.schedule_independent for one in runs)
-        text += f"; at {sure} of {len(runs)} sizes the result holds for every schedule" if runs else ""
+        text += f"; at {sure} of {len(runs)} sizes the result holds for every schedule" if runs and schedules else ""
         return text + (f"; not run: {', '.join(left)}" if left else "")
 
     def to_json(self) -> str:
@@ -150,6 +171,12 @@ def _compare(output: Any, wanted: Any, tolerance: float, poison: int) -> str | N
     return f"{rest} of {output.size} elements are wrong, the first at {list(at)}: {output[at]}{never} instead of {wanted[at]}"
 
 
+def _generator(seed: int, size: int) -> Any:
+    import numpy
+
+    return numpy.random.default_rng((seed, size))
+
+
 @dataclasses.dataclass(frozen=True)
 class _Trial:
     """A candidate and what it is judged by."""
@@ -163,14 +190,17 @@ class _Trial:
     seed: int
     options: Mapping[str, Any]
     function: str | None = None
+    extension: Extension | None = None
 
     def one(self, size: int, poison: int, timeout: float) -> Try:
         """Judges by one size."""
         report, wrong = self._run(size, poison, timeout=timeout)
         schedules = report.schedules
         if report.verdict == "findings":
-            bad = [f for f in report.findings if f.level != "note"]
-            return Try(size, _KINDS.get(bad[0].rule, "race"), bad[0].message, report, schedules)
+            # A rule that is not known here is never taken for less than it may be.
+            kinds = [(_KINDS.get(f.rule, "race"), f.message) for f in report.findings if f.level != "note"]
+            kind, message = min(kinds or [("inconclusive", report.summary)], key=lambda one: _ORDER.index(one[0]))
+            return Try(size, kind, message, report, schedules)
         if report.verdict != "clean":
             return Try(size, report.verdict, report.summary, report, schedules)
         if wrong is None and self.function is None and not report.schedule_independent:
@@ -186,15 +216,15 @@ class _Trial:
         """Runs it on fresh inputs; what is wrong with its results, where it came to its end."""
         import numpy
 
-        args = list(self.inputs(size, numpy.random.default_rng((self.seed, size))))
+        args = list(self.inputs(size, _generator(self.seed, size)))
         before = [value.copy() if isinstance(value, numpy.ndarray) else value for value in args]
         # The reference gets copies, too, so its results lie in no memory that the kernel is given.
         wanted = self.reference(*[value.copy() if isinstance(value, numpy.ndarray) else value for value in args])
         wanted = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
         if self.function is None and len(wanted) != len(self.outputs):
             raise ValueError(f"the reference gives {len(wanted)} results, for {len(self.outputs)} outputs")
-        if self.function is not None:
-            return self._inline(args, before, wanted, poison, **options)
+        if self.extension is not None:
+            return self._inline(self.extension, args, before, wanted, poison, **options)
         for index in self.outputs:
             _poison(args[index], poison)
         report = check(self.candidate, args=args, seed=self.seed, **{**dict(self.launch(size)), **options, **self.options})
@@ -205,13 +235,10 @@ class _Trial:
         return report, _changed(args, before, self.outputs)
 
 
-    def _inline(self, args: list[Any], before: list[Any], wanted: Sequence[Any], poison: int, timeout: float) -> tuple[Report, str | None]:
-        from .torch import check_inline
-
-        macros = {**dict(self.options.get("defines", {})), "RACETRAP_POISON": poison}
-        source = Path(self.candidate).read_text()
-        options = {**self.options, "defines": macros}
-        report = check_inline(source, str(self.function), *args, timeout=timeout, **options)
+    def _inline(
+        self, extension: Extension, args: list[Any], before: list[Any], wanted: Sequence[Any], poison: int, timeout: float
+    ) -> tuple[Report, str | None]:
+        report = extension.call(str(self.function), *args, timeout=timeout, poison=poison, schedules=self.options.get("schedules", 8))
         if len(report.results) != len(wanted):
             return report, f"the function gives {len(report.results)} results, the reference {len(wanted)}"
         for output, result in zip(report.results, wanted):
@@ -229,6 +256,16 @@ def _changed(args: Sequence[Any], before: Sequence[Any], outputs: Sequence[int] 
         if index not in outputs and isinstance(value, numpy.ndarray) and value.tobytes() != old.tobytes():
             return f"argument {index}, an input, was changed"
     return None
+
+
+def _spent(host: bool) -> float:
+    """Processor time so far, in seconds: of this process, in which kernels run, or of its children, in which host code does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN if host else resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+#: A size that takes so many times its budget by the clock is given up: it sleeps, or the machine is hopelessly slow.
+_PATIENCE = 10
 
 
 def judge(
@@ -258,7 +295,8 @@ def judge(
             those of `racetrap.torch.check_inline`.
         sizes: In this order; drawn from the seed if left out (`1, 31, 256, 257`, odd ones, many blocks, one beyond them).
         tolerance: Absolute and relative.
-        budget: Seconds for all sizes; those that are left then are `not_run`, and the verdict is not `clean`.
+        budget: Seconds of processor time for all sizes, without the compiler's; sizes that are left then are `not_run`, and the verdict is
+            not `clean`. What else a machine does makes no difference, but that a size that takes ten times its budget by the clock is given up.
         options: As `racetrap.check` takes them.
 
     Raises:
@@ -266,28 +304,38 @@ def judge(
     """
     if launch is None and function is None:
         raise TypeError("`launch` says how the kernel is launched")
-    until = time.monotonic() + budget
     tries: list[Try] = []
-    with tempfile.TemporaryDirectory(prefix="racetrap-") as folder:
+    with tempfile.TemporaryDirectory(prefix="racetrap-") as folder, contextlib.ExitStack() as stack:
         if isinstance(candidate, str) and "\n" in candidate:
             # Under one name, so that it is compiled once.
             file = Path(folder, "candidate.ptx" if _is_ptx(candidate) else "candidate.cu")
             file.write_text(candidate)
             candidate = file
-        trial = _Trial(candidate, reference, inputs, launch or _nothing, outputs, tolerance, seed, options, function)
+        extension = None
+        if function is not None:
+            from .torch import Extension
+
+            names = {name: value for name, value in options.items() if name != "schedules"}
+            extension = stack.enter_context(Extension(Path(candidate).read_text(), **names))
+        trial = _Trial(candidate, reference, inputs, launch or _nothing, outputs, tolerance, seed, options, function, extension)
+        left = budget
         for index, size in enumerate(draw_sizes(seed) if sizes is None else sizes):
-            started = time.monotonic()
-            left = until - started
             if left <= 0:
                 tries.append(Try(size, "not_run", "the time was over", None))
                 continue
+            started, spent = time.monotonic(), _spent(function is not None)
             try:
-                one = trial.one(size, _POISONS[index % len(_POISONS)], left)
+                if extension is not None:
+                    extension.build(str(function), len(inputs(size, _generator(seed, size))))
+                # The compiler's time does not count.
+                started, spent = time.monotonic(), _spent(function is not None)
+                one = trial.one(size, _POISONS[index % len(_POISONS)], _PATIENCE * left)
             except CompileError as error:
-                tries.append(Try(size, "refused", str(error), None))
+                tries.append(Try(size, "refused", str(error), error.report))
                 break
             except Error as error:
                 one = Try(size, "not_run", str(error), None)
+            left -= _spent(function is not None) - spent
             tries.append(dataclasses.replace(one, seconds=time.monotonic() - started))
     verdicts = {one.verdict for one in tries} or {"not_run"}
     return Judgement(next(v for v in _ORDER if v in verdicts), tuple(tries))

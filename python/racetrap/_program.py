@@ -205,10 +205,33 @@ def _launches_of_triton(reports: list[Report], device: str, schedules: int) -> I
 
 
 @contextmanager
+def _launches_of_cupy(reports: list[Report], device: str, schedules: int) -> Iterator[None]:
+    """CuPy from version 13 on contains the CUDA runtime, which asks the driver for functions that are not documented. So kernels that are made
+    in the block are of classes that give their launches to `racetrap.cupy`, which takes arrays in the host's memory."""
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        yield
+        return
+    from .cupy import watched_classes
+
+    classes = watched_classes(cupy, reports.append, {"schedules": schedules, "arch": device})
+    originals = {name: getattr(cupy, name) for name in classes}
+    for name, watched in classes.items():
+        setattr(cupy, name, watched)
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(cupy, name, original)
+
+
+@contextmanager
 def watch(*, device: str = "sm_80", schedules: int = 8, first: int = 3) -> Iterator[WatchReport]:
     """Watches what the block launches: the kernels of Numba, and of all that asks for CUDA's driver by its name, run on the simulated device
     in this process. Kernels of Triton take arrays in the host's memory within the block (NumPy's, or PyTorch's on the CPU): Triton itself
-    launches nothing without PyTorch on a GPU. Import Triton before the first block, and Numba within it: Numba looks for the driver early.
+    launches nothing without PyTorch on a GPU. So do kernels of CuPy (`RawKernel`, `RawModule`, `ElementwiseKernel`) that are made within the
+    block: CuPy contains the CUDA runtime, and has no arrays of its own without a GPU. Import Triton and CuPy before the first block, and Numba
+    within it: Numba looks for the driver early.
 
     >>> with racetrap.watch() as report:    # doctest: +SKIP
     ...     kernel[grid, block](array)
@@ -237,7 +260,7 @@ def watch(*, device: str = "sm_80", schedules: int = 8, first: int = 3) -> Itera
     start = 0
     try:
         start = inside.tell()
-        with _launches_of_triton(launched, device, schedules) as by_design:
+        with _launches_of_triton(launched, device, schedules) as by_design, _launches_of_cupy(launched, device, schedules):
             yield report
     finally:
         inside.busy = False

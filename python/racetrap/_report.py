@@ -8,7 +8,7 @@ import re
 from typing import Any, Protocol
 
 from ._errors import FindingsError
-from ._native import Checked, Watched
+from ._native import Checked, Watched, refused
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Report:
             verdicts.add("clean" if harmless and check["verdict"] == "findings" else check["verdict"])
         every.sort(key=lambda f: _LEVELS.index(f.level))
         setting = checks[0].get("setting") or {}
-        #: `clean`, `findings`, `inconclusive` or `unsupported`. (A source that the compiler refuses is a `CompileError`.)
+        #: `clean`, `findings`, `inconclusive` or `unsupported`; and `refused`, in the report of a `CompileError`.
         self.verdict: str = next(verdict for verdict in _VERDICTS if verdict in verdicts)
         #: The verdict in a sentence: what was tried, and what it promises.
         self.summary: str = "; ".join(check["summary"] for check in checks)
@@ -200,3 +200,17 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<racetrap.Report {self.verdict}: {', '.join(f.rule for f in self.findings) or self.summary}>"
+
+
+class RefusedReport(Report):
+    """The report on a source that the compiler refuses: its text is the `summary`. JSON calls it `inconclusive`, as the command does."""
+
+    def __init__(self, message: str, name: str = "source") -> None:
+        super().__init__(refused(name, message))
+        self.verdict = "refused"
+
+    def __str__(self) -> str:
+        return f"refused: {self.summary}"
+
+    def __repr__(self) -> str:
+        return f"<racetrap.Report {self}>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ._check import Extent, check as _check
@@ -147,6 +147,9 @@ def elementwise_source(kernel: Any, types: dict[str, str]) -> str:
             raise ArgumentError(f"`{p.name}` has elements of {types[p.name]}", "argument")
         if known is not None and known != _TYPES[types[p.name]]:
             raise ArgumentError(f"`{p.name}` is {types[p.name]}, where the kernel takes {p.kind}", "argument")
+    # CuPy 14 keeps what is rare in a dictionary, and CuPy 12 in attributes.
+    kept = getattr(kernel, "kwargs", {})
+    loop_prep, after_loop = (getattr(kernel, name, None) or kept.get(name, "") for name in ("loop_prep", "after_loop"))
     names = [f"typedef {_TYPES[kind]} {letter};" for letter, kind in generic.items()]
     c = {p.name: _TYPES[types[p.name]] for p in parameters}
     declared = [f"{c[p.name]} *{p.name}_at, long long {p.name}_count" for p in parameters]
@@ -164,12 +167,12 @@ def elementwise_source(kernel: Any, types: dict[str, str]) -> str:
             f'extern "C" __global__ void {kernel.name}({", ".join(declared)}, long long n)',
             "{",
             *raw,
-            f"    {kernel.loop_prep};",
+            f"    {loop_prep};",
             "    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {",
             *each,
             f"        {kernel.operation};",
             "    }",
-            f"    {kernel.after_loop};",
+            f"    {after_loop};",
             "}",
             "",
         ]
@@ -196,7 +199,13 @@ def check_elementwise(kernel: Any, *args: Any, size: int | None = None, block_si
     parameters = _parameters(kernel.in_params, False) + _parameters(kernel.out_params, True)
     if len(parameters) != len(args):
         raise ArgumentError(f"the kernel has {len(parameters)} arguments, outputs among them, and gets {len(args)}", "argument")
-    arrays = [value if isinstance(value, numpy.ndarray) else numpy.atleast_1d(numpy.asarray(value)) for value in args]
+    # Numbers of Python's take the parameter's type, or that of the arrays with the same letter.
+    letters = {p.kind: value.dtype for p, value in zip(parameters, args) if isinstance(value, numpy.ndarray)}
+    typed = lambda p: p.kind if p.kind in _TYPES else letters.get(p.kind)
+    arrays = [
+        value if isinstance(value, numpy.ndarray) else numpy.atleast_1d(numpy.asarray(value, typed(p) if isinstance(value, (bool, int, float)) else None))
+        for p, value in zip(parameters, args)
+    ]
     shapes = {array.shape for p, array in zip(parameters, arrays) if not p.raw and (p.out or array.size != 1)}
     if len(shapes) > 1:
         raise ArgumentError(f"arguments have the shapes {', '.join(map(str, sorted(shapes)))}: pass arrays of one shape (`numpy.broadcast_arrays`)", "argument")
@@ -211,5 +220,45 @@ def check_elementwise(kernel: Any, *args: Any, size: int | None = None, block_si
         grid=max(1, -(-count // block_size)),
         block=block_size,
         args=[*given, count],
-        **{**_options(getattr(kernel, "options", ()) or ()), **options},
+        **{**_options(getattr(kernel, "options", None) or getattr(kernel, "kwargs", {}).get("options", ())), **options},
     )
+
+
+def _outputs(kernel: Any, args: Sequence[Any]) -> list[Any]:
+    """The outputs that a call of an elementwise kernel leaves out: CuPy makes them, of the inputs' shape."""
+    import numpy
+
+    inputs, outputs = _parameters(kernel.in_params, False), _parameters(kernel.out_params, True)
+    if len(args) != len(inputs):
+        return []
+    arrays = {p.name: numpy.asarray(value) for p, value in zip(inputs, args)}
+    types = {p.kind: arrays[p.name].dtype for p in inputs}
+    shape = numpy.broadcast_shapes(*[arrays[p.name].shape for p in inputs if not p.raw])
+    unknown = next((p for p in outputs if p.raw or not (p.kind in types or p.kind in _TYPES)), None)
+    if unknown is not None:
+        raise ArgumentError(f"nothing says what `{unknown.name}` is: pass it", "argument")
+    return [numpy.empty(shape, types.get(p.kind, p.kind)) for p in outputs]
+
+
+def watched_classes(cupy: Any, seen: Callable[[Report], object], options: Mapping[str, Any]) -> dict[str, type]:
+    """CuPy's classes of kernels, by their names, with launches that are checked: they take arrays of NumPy, and `seen` gets each report."""
+
+    class RawKernel(cupy.RawKernel):  # type: ignore[misc] # Its base is known when CuPy is there.
+        def __call__(self, grid: Extent, block: Extent, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+            together = {"cooperative": True} if self.enable_cooperative_groups else {}
+            seen(check(self, grid, block, args, shared_mem=shared_mem, **{**options, **together}))
+
+    class RawModule(cupy.RawModule):  # type: ignore[misc]
+        def get_function(self, name: str) -> RawKernel:
+            if self.name_expressions:
+                raise ArgumentError("kernels that are named by expressions can't be watched: instantiate them in the source", "argument")
+            return RawKernel(self.code, name, self.options, enable_cooperative_groups=self.enable_cooperative_groups)
+
+    class ElementwiseKernel(cupy.ElementwiseKernel):  # type: ignore[misc]
+        def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, **_: Any) -> Any:
+            made = _outputs(self, args)
+            seen(check_elementwise(self, *args, *made, size=size, block_size=block_size, **options))
+            outputs = made or list(args[len(self.in_params) :])
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    return {"RawKernel": RawKernel, "RawModule": RawModule, "ElementwiseKernel": ElementwiseKernel}

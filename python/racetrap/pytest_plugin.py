@@ -33,27 +33,33 @@ class Checker:
         """`racetrap.check`"""
         from . import check
 
-        return self._judge(check(*args, **{**self._options, **options}))
+        return self._judge(lambda: check(*args, **{**self._options, **options}))
 
     def numba(self, launch: Any, *args: Any, **options: Any) -> Report:
         """`racetrap.numba.check`"""
         from .numba import check
 
-        return self._judge(check(launch, *args, **{**self._options, **options}))
+        return self._judge(lambda: check(launch, *args, **{**self._options, **options}))
 
     def cupy(self, *args: Any, **options: Any) -> Report:
         """`racetrap.cupy.check`"""
         from .cupy import check
 
-        return self._judge(check(*args, **{**self._options, **options}))
+        return self._judge(lambda: check(*args, **{**self._options, **options}))
 
     def triton(self, kernel: Any, grid: Any, *args: Any, **options: Any) -> Report:
         """`racetrap.triton.check`"""
         from .triton import check
 
-        return self._judge(check(kernel, grid, *args, check_options=self._options, **options))
+        return self._judge(lambda: check(kernel, grid, *args, check_options=self._options, **options))
 
-    def _judge(self, report: Report) -> Report:
+    def _judge(self, look: Callable[[], Report]) -> Report:
+        from ._errors import CompileError
+
+        try:
+            report = look()
+        except CompileError as error:
+            report = error.report
         self._record("racetrap.verdict", report.verdict)
         for finding in report.findings:
             lines = ", ".join(f"{place.file}:{place.line}" for place in finding.guilty)

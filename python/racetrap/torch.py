@@ -7,7 +7,7 @@ The source is compiled by nvcc with a small stand-in for `torch::Tensor` (`_inli
 `TORCH_CHECK`, `AT_DISPATCH_FLOATING_TYPES`. A source that uses more of PyTorch, an operator above all, does not compile, and is refused. Then
 the function is called in a process of its own on the simulated device. Compiler and process are confined (Landlock): they read the system's
 programs and the toolkit, write in one temporary folder and open no connection by TCP. Not prevented: signals to processes of the same user, and
-changed permissions of that user's files.
+changed permissions of that user's files. The report is written within the confined folder, so host code that is made to could write another.
 """
 
 from __future__ import annotations
@@ -31,15 +31,19 @@ _HERE = Path(__file__).parent
 _TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool")
 #: What the compiler and the program read.
 _READ = ("/usr", "/bin", "/lib", "/lib64", "/lib32", "/libx32", "/etc/ld.so.cache", "/etc/alternatives", "/proc", "/sys/devices/system/cpu", "/dev/urandom")
+#: For the compiler, which is no part of what is measured: a machine that does much else takes long.
+_BUILD_SECONDS = 900.0
 
 
 class InlineReport(Report):
     """What was seen of the function's launches, and what it gave."""
 
-    def __init__(self, shown: _FromFiles, results: tuple[Any, ...], output: str) -> None:
+    def __init__(self, shown: _FromFiles, results: tuple[Any, ...], output: str, alone: bool) -> None:
         super().__init__(shown)
         #: The tensors that the function returned, as arrays of NumPy.
         self.results = results
+        #: As the function returned them: one array, or a list of them; `None` where it returned nothing, or did not come to its end.
+        self.returned: Any = results[0] if alone else list(results) or None
         #: What the program printed.
         self.output = output
 
@@ -57,10 +61,16 @@ class _FromFiles:
 def _packed(value: Any, position: int) -> bytes:
     import numpy
 
+    if value is None:
+        return b"n"
     if isinstance(value, (bool, int)):
         return struct.pack("<cq", b"i", int(value))
     if isinstance(value, float):
         return struct.pack("<cd", b"f", value)
+    if isinstance(value, (tuple, list)) and all(isinstance(one, int) for one in value):
+        return struct.pack(f"<ci{len(value)}q", b"l", len(value), *value)
+    if hasattr(value, "is_contiguous") and not value.is_contiguous():
+        raise ArgumentError(f"argument {position} is not contiguous in memory", "argument")
     try:
         array = numpy.ascontiguousarray(value.detach().numpy() if hasattr(value, "detach") else value)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -92,6 +102,138 @@ class _Reader:
         return array
 
 
+class Extension:
+    """The sources of an extension, compiled once for each of their functions that is called.
+
+    Used as a context manager, or until it is collected: its programs lie in a temporary folder.
+
+    Args:
+        cuda_source: As `load_inline` takes `cuda_sources`; one text or several.
+        cpp_sources: As `load_inline` takes them: declarations; they come first.
+        defines: Macros.
+        device: As `racetrap.run` takes it.
+    """
+
+    def __init__(
+        self,
+        cuda_source: str | Sequence[str],
+        *,
+        cpp_sources: str | Sequence[str] = (),
+        defines: Mapping[str, object] | Sequence[str] = (),
+        device: str = "sm_80",
+    ) -> None:
+        _compiler_of_wheels()
+        self._command = _HERE / "_bin/racetrap"
+        if not self._command.is_file():
+            raise Error("this build of the package does not carry the program: install the wheel", "input")
+        try:
+            self._toolkit = os.fspath(_native.compiler())
+        except _native.Failure as failure:
+            kind, message = failure.args
+            raise_error(kind, message)
+        named = dict(defines) if isinstance(defines, Mapping) else {name: value for name, _, value in (one.partition("=") for one in defines)}
+        self._macros = [f"#define {name} {'' if value is None else value}" for name, value in named.items()]
+        if any("\n" in macro for macro in self._macros):
+            raise ArgumentError("a macro has several lines", "argument")
+        texts = [*([cpp_sources] if isinstance(cpp_sources, str) else cpp_sources), *([cuda_source] if isinstance(cuda_source, str) else cuda_source)]
+        self._text = "\n".join(texts) + "\n"
+        self._device = device
+        self._kept = tempfile.TemporaryDirectory(prefix="racetrap-")
+        self._built: dict[tuple[str, int], Path] = {}
+
+    def __enter__(self) -> Extension:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.cleanup()
+
+    def _confined(self, words: Sequence[str], folder: Path, seconds: float, read: Sequence[str | Path] = ()) -> tuple[int | None, str, str]:
+        status, out, said, _ = _native.confined(
+            self._command,
+            list(words),
+            folder,
+            read=[*_READ, _HERE, self._toolkit, *read],
+            environment=("/usr/local/bin:/usr/bin:/bin", self._toolkit),
+            seconds=seconds,
+        )
+        return status, out, said
+
+    def build(self, function: str, arguments: int) -> Path:
+        """The program that calls a function with so many arguments.
+
+        Raises:
+            CompileError: The compiler refuses the sources, or they use what the stand-in does not have.
+            ArgumentError: That is not the name of a function.
+        """
+        if not function.replace("::", "").isidentifier():
+            raise ArgumentError(f"`{function}` is not the name of a function", "argument")
+        known = self._built.get((function, arguments))
+        if known is not None:
+            return known
+        folder = Path(self._kept.name).resolve() / f"build-{len(self._built)}"
+        folder.mkdir(exist_ok=True)
+        values = ", ".join(f"values[{index}]" for index in range(arguments))
+        # Findings name this file, and its lines are those of the sources.
+        (folder / "inline.cu").write_text(self._text)
+        (folder / "call.cu").write_text(
+            "\n".join(self._macros) + '\n#include "racetrap_call.h"\n#include "inline.cu"\n'
+            "int main()\n{\n"
+            '    racetrap::File in("arguments", "rb"), out("results", "wb");\n'
+            "    at::racetrap_poison() = in.get<int32_t>();\n"
+            f"    std::vector<racetrap::Value> values;\n    for (int i = 0; i < {arguments}; i++) values.emplace_back(in);\n"
+            f"    return racetrap::run(out, values, [&] {{ return {function}({values}); }});\n}}\n"
+        )
+        # As `torch.utils.cpp_extension` calls nvcc (`COMMON_NVCC_FLAGS`), as far as that matters here.
+        flags = ["-std=c++17", "--expt-relaxed-constexpr", "-w"]
+        words = ["build", "--device", self._device, "--", "nvcc", *flags, "-I", str(_HERE / "_inline"), "-I", str(folder), "-o", "program", "call.cu"]
+        status, out, said = self._confined(words, folder, _BUILD_SECONDS)
+        program = folder / "program"
+        if status is None:
+            raise Error(f"the compiler did not end within {_BUILD_SECONDS:g} seconds", "time")
+        if status != 0 or not program.is_file():
+            raise CompileError((said + out).strip() or f"nvcc ends with status {status}", "refused")
+        self._built[function, arguments] = program
+        return program
+
+    def call(self, function: str, *tensors: Any, schedules: int = 8, timeout: float = 600.0, poison: int | None = None) -> InlineReport:
+        """Calls a function, and watches what it launches. See `check_inline`; `poison` is the byte that new tensors are filled with."""
+        import numpy
+
+        packed = [_packed(value, position) for position, value in enumerate(tensors)]
+        program = self.build(function, len(packed))
+        with tempfile.TemporaryDirectory(prefix="racetrap-") as name:
+            folder = Path(name).resolve()
+            (folder / "arguments").write_bytes(struct.pack("<i", -1 if poison is None else poison) + b"".join(packed))
+            words = ["exec", "--schedules", str(schedules), "--device", self._device, "--format", "json", "--report", "report.json"]
+            words += [word for format in ("html", "sarif", "text") for word in ("--also", f"{format}=report.{format}")]
+            status, out, said = self._confined([*words, "--", str(program)], folder, timeout, [program.parent])
+            if not (folder / "report.json").is_file():
+                if status is None:
+                    raise Error(f"it did not end within {timeout:g} seconds", "time")
+                raise Error(said.strip() or f"racetrap exec ends with status {status}", "other")
+            shown = _FromFiles(folder)
+            check = json.loads(shown.render("json"))["checks"][0]
+            reader = _Reader((folder / "results").read_bytes() if (folder / "results").is_file() else b"")
+        try:
+            count = reader.take("i")[0]
+            results = tuple(reader.array() for _ in range(abs(count)))
+            alone = count == -1
+            for value in tensors:
+                if value is None or isinstance(value, (bool, int, float, tuple, list)):
+                    continue
+                left = reader.array()
+                held = value.detach().numpy() if hasattr(value, "detach") else value
+                if isinstance(held, numpy.ndarray) and held.flags.writeable:
+                    held[...] = left
+        except struct.error:
+            # It ended before: by an exception, whose text is what it has written, or because its memory is wrong.
+            if check["verdict"] == "findings":
+                results, alone = (), False
+            else:
+                raise Error(said.strip() or check["summary"], "other") from None
+        return InlineReport(shown, results, out, alone)
+
+
 def check_inline(
     cuda_source: str | Sequence[str],
     function: str,
@@ -100,19 +242,19 @@ def check_inline(
     defines: Mapping[str, object] | Sequence[str] = (),
     schedules: int = 8,
     device: str = "sm_80",
-    timeout: float = 120.0,
+    timeout: float = 600.0,
 ) -> InlineReport:
     """Compiles the sources of an extension, calls a function of theirs, and watches what it launches.
 
     Args:
         cuda_source: As `load_inline` takes `cuda_sources`; one text or several.
         function: The host function to call, by its name.
-        tensors: What it is called with: arrays of NumPy or PyTorch's tensors on the CPU, which are contiguous and of a type that NumPy has, and
-            numbers. They become tensors on the device. Arrays of NumPy hold afterwards what the function left in them.
+        tensors: What it is called with: arrays of NumPy or PyTorch's tensors on the CPU, which are contiguous and of a type that NumPy has,
+            numbers, lists of whole numbers, and `None`. They become tensors on the device, and hold afterwards what the function left in them.
         cpp_sources: As `load_inline` takes them: declarations; they come first.
         defines: Macros.
         schedules, device: As `racetrap.run` takes them.
-        timeout: Seconds for the compiler and the run.
+        timeout: Seconds for the run. Compiling has a limit of its own.
 
     Returns:
         The report, whose `results` are the function's.
@@ -122,71 +264,8 @@ def check_inline(
         NoCompilerError: There is no compiler.
         ArgumentError: A tensor can't be passed.
         Error: The function throws, or the time is up.
-    """
-    import numpy
 
-    _compiler_of_wheels()
-    command = _HERE / "_bin/racetrap"
-    if not command.is_file():
-        raise Error("this build of the package does not carry the program: install the wheel", "input")
-    if not function.replace("::", "").isidentifier():
-        raise ArgumentError(f"`{function}` is not the name of a function", "argument")
-    try:
-        toolkit = os.fspath(_native.compiler())
-    except _native.Failure as failure:
-        kind, message = failure.args
-        raise_error(kind, message)
-    texts = [*([cpp_sources] if isinstance(cpp_sources, str) else cpp_sources), *([cuda_source] if isinstance(cuda_source, str) else cuda_source)]
-    packed = [_packed(value, position) for position, value in enumerate(tensors)]
-    values = ", ".join(f"values[{index}]" for index in range(len(packed)))
-    named = dict(defines) if isinstance(defines, Mapping) else {name: value for name, _, value in (one.partition("=") for one in defines)}
-    macros = [f"#define {name} {'' if value is None else value}" for name, value in named.items()]
-    if any("\n" in macro for macro in macros):
-        raise ArgumentError("a macro has several lines", "argument")
-    with tempfile.TemporaryDirectory(prefix="racetrap-") as name:
-        folder = Path(name).resolve()
-        # Findings name this file, and its lines are those of the sources.
-        (folder / "inline.cu").write_text("\n".join(texts) + "\n")
-        (folder / "call.cu").write_text(
-            "\n".join(macros) + '\n#include "racetrap_call.h"\n#include "inline.cu"\n'
-            "int main()\n{\n"
-            '    racetrap::File in("arguments", "rb"), out("results", "wb");\n'
-            f"    std::vector<racetrap::Value> values;\n    for (int i = 0; i < {len(packed)}; i++) values.emplace_back(in);\n"
-            f"    return racetrap::run(out, values, [&] {{ return {function}({values}); }});\n}}\n"
-        )
-        (folder / "arguments").write_bytes(b"".join(packed))
-        words = ["exec", "--std", "c++17", "-I", str(_HERE / "_inline"), "-I", str(folder), "--schedules", str(schedules), "--device", device]
-        words += ["--format", "json", "--report", "report.json"]
-        words += [word for format in ("html", "sarif", "text") for word in ("--also", f"{format}=report.{format}")]
-        words.append("call.cu")
-        status, out, said, _ = _native.confined(
-            command,
-            words,
-            folder,
-            read=[*_READ, _HERE, toolkit],
-            environment=("/usr/local/bin:/usr/bin:/bin", toolkit),
-            seconds=timeout,
-        )
-        if not (folder / "report.json").is_file():
-            if status is None:
-                raise Error(f"it did not end within {timeout:g} seconds", "time")
-            kind = CompileError if "nvcc refuses" in said else Error
-            raise kind(said.strip() or f"racetrap exec ends with status {status}", "refused" if kind is CompileError else "other")
-        shown = _FromFiles(folder)
-        check = json.loads(shown.render("json"))["checks"][0]
-        reader = _Reader((folder / "results").read_bytes() if (folder / "results").is_file() else b"")
-        try:
-            results = tuple(reader.array() for _ in range(reader.take("i")[0]))
-            for value in tensors:
-                if isinstance(value, (bool, int, float)):
-                    continue
-                left = reader.array()
-                if isinstance(value, numpy.ndarray) and value.flags.writeable:
-                    value[...] = left
-        except struct.error:
-            # It ended before: by an exception, whose text is what it has written, or because its memory is wrong.
-            if check["verdict"] == "findings":
-                results = ()
-            else:
-                raise Error(said.strip() or check["summary"], "other") from None
-        return InlineReport(shown, results, out)
+    To call several functions, or one several times, an `Extension` compiles once.
+    """
+    with Extension(cuda_source, cpp_sources=cpp_sources, defines=defines, device=device) as extension:
+        return extension.call(function, *tensors, schedules=schedules, timeout=timeout)

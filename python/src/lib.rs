@@ -216,6 +216,26 @@ fn watched(folder: PathBuf, from: usize, name: &str, others: Vec<PyRef<'_, Check
     Watched(report)
 }
 
+/// The report on a source that the compiler refuses, with its text.
+#[pyfunction]
+fn refused(name: String, message: String) -> Watched {
+    Watched(report::Report {
+        checks: vec![report::Check {
+            name,
+            verdict: report::Verdict::Inconclusive,
+            ok: false,
+            summary: message,
+            schedule_independent: None,
+            setting: None,
+            diagnostics: Vec::new(),
+            unseen: report::Unseen::default(),
+            judged: report::Judged::default(),
+            output: String::new(),
+            time: Duration::ZERO,
+        }],
+    })
+}
+
 /// Lets the compiler be found in a toolkit that came with the package.
 #[pyfunction]
 fn toolkit(folder: PathBuf) {
@@ -433,6 +453,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(watch, module)?)?;
     module.add_function(wrap_pyfunction!(watched, module)?)?;
+    module.add_function(wrap_pyfunction!(refused, module)?)?;
     module.add_function(wrap_pyfunction!(toolkit, module)?)?;
     module.add_function(wrap_pyfunction!(compiler, module)?)?;
     module.add_function(wrap_pyfunction!(confined, module)?)?;

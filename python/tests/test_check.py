@@ -72,6 +72,26 @@ def test_a_clean_report_promises_something():
     assert (report.verdict, report.promise, report.findings) == ("clean", "every-schedule", ())
 
 
+def test_every_verdict_but_clean_raises_and_says_why():
+    """No report that is not clean can be taken for one that is."""
+    one = np.zeros(1, np.int32)
+    unknown = HEAD + ".visible .entry f() {\n.reg .f32 %f<4>; .reg .u64 %t; .reg .s32 %x;\ntex.1d.v4.f32.s32 {%f0,%f1,%f2,%f3}, [%t, {%x}];\nret;\n}\n"
+    reports = {
+        "findings": rt.check(EVERY, grid=1, block=2, args=[one]),
+        "unsupported": rt.check(unknown, grid=1, block=1),
+        "inconclusive": rt.check(FOREVER, grid=1, block=1, timeout=0.2, max_steps=1 << 40),
+        "refused": rt.CompileError("k.cu(1): error: expected a `;`", "refused").report,
+    }
+    for verdict, report in reports.items():
+        assert report.verdict == verdict, f"{verdict}: {report}"
+        assert not report.is_clean and report.promise is None
+        with pytest.raises(rt.FindingsError, match="not clean"):
+            report.raise_for_findings()
+        assert not str(report).startswith("clean") and json.loads(report.to_json())["totals"]["ok"] == 0
+        assert report.to_sarif() and "<html" in report.to_html()
+    assert "expected a `;`" in str(reports["refused"]) and "expected a `;`" in reports["refused"].summary
+
+
 def test_formats():
     report = rt.check(EVERY, grid=1, block=2, args=[np.zeros(1, np.int32)])
     assert "error[data-race]" in str(report) and "st.global.u32" in str(report)

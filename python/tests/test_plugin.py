@@ -1,5 +1,8 @@
 """The plugin: a finding is a failure with both lines, in each mode of the option."""
 
+import os
+import shutil
+
 import pytest
 
 pytest_plugins = "pytester"
@@ -48,3 +51,13 @@ def test_modes(pytester, mode, outcomes):
         junit = (pytester.path / "junit.xml").read_text()
         assert 'name="racetrap.verdict" value="findings"' in junit
         assert 'name="racetrap.data-race" value="&lt;ptx&gt;:9, &lt;ptx&gt;:9"' in junit
+
+
+def test_a_refused_source_is_a_failure_with_the_compilers_text(pytester):
+    if not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")):
+        pytest.skip("no CUDA compiler")
+    pytester.makepyfile("def test_refused(racetrap):\n    racetrap.check('__global__ void k() {\\n  int a = ;\\n}\\n')\n")
+    result = pytester.runpytest_subprocess("--junitxml=junit.xml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*refused: *", "*kernel.cu(2): error: expected an expression*"])
+    assert 'name="racetrap.verdict" value="refused"' in (pytester.path / "junit.xml").read_text()

@@ -4,12 +4,14 @@ PyTorch itself whether the stand-in gives the same, where it is there (RACETRAP_
 import os
 import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import racetrap as rt
-from racetrap.torch import check_inline
+from racetrap.torch import Extension, check_inline
 
 pytestmark = pytest.mark.skipif(
     not (Path(rt.__file__).parent / "_bin/racetrap").is_file() or not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")),
@@ -95,6 +97,61 @@ def test_a_judgement_of_host_code():
     # The reference's results are in none of its memory, and its inputs have to stay as they were.
     assert judged(SOURCE.replace("    return out;", "    cudaMemset(x.data_ptr(), 0, 4); return out;")).verdict == "wrong"
     assert judged("#error no\n" + SOURCE).verdict == "refused"
+
+
+def test_an_extension_compiles_once():
+    """For each function; the byte that fills new tensors is no part of the program."""
+    with Extension(PLAIN, defines={"OUT": '""', "IN": '""'}) as extension:
+        x, y = np.ones(40, np.float32), np.ones(40, np.float32)
+        for poison in (None, 0xFF, 0xA5):
+            extension.call("in_place", x, y, 1.0, poison=poison).raise_for_findings()
+        assert (x == 4).all() and len(extension._built) == 1
+
+
+def test_the_compilers_time_is_no_part_of_the_budget(monkeypatch):
+    """Nor is what else the machine does: it is processor time that counts."""
+    burn = [sys.executable, "-c", "import time\nwhile time.process_time() < 4: pass"]
+    build = Extension.build
+
+    def slow(self, *args):
+        if not self._built:
+            subprocess.run(burn, check=True)
+        return build(self, *args)
+
+    monkeypatch.setattr(Extension, "build", slow)
+    judgement = rt.judge(
+        SOURCE,
+        reference=lambda x: x.sum(axis=1),
+        inputs=lambda n, random: [random.random((n, 40), np.float32)],
+        function="row_sums",
+        sizes=(1, 5),
+        budget=3.5,
+    )
+    assert judgement.verdict == "clean", str(judgement)
+    assert judgement.coverage == "sizes 1, 5", judgement.coverage
+
+
+def test_what_is_passed_becomes_what_the_parameter_is():
+    source = """
+    #include <torch/extension.h>
+    std::vector<torch::Tensor> f(torch::Tensor x, std::vector<int64_t> sizes, c10::optional<torch::Tensor> bias, bool flag, double scale, int64_t n) {
+        TORCH_CHECK(sizes.size() == 2 && sizes[1] == 7 && !bias.has_value() && flag && scale == 0.5 && n == -3, "arguments");
+        return {x};
+    }
+    torch::Tensor g(torch::Tensor x) { return x; }
+    torch::Tensor h(torch::Tensor x, torch::Tensor none) {
+        TORCH_CHECK(none.defined() && none.numel() == 0 && none.data_ptr<float>() == nullptr && x.data_ptr() != nullptr, "an empty tensor has no address");
+        return torch::zeros_like(none);
+    }
+    """
+    with Extension(source) as extension:
+        x = np.arange(4, dtype=np.int64)
+        report = extension.call("f", x, [2, 7], None, True, 0.5, -3)
+        assert isinstance(report.returned, list) and (report.returned[0] == x).all()
+        assert (extension.call("g", x).returned == x).all()
+        assert extension.call("h", x, np.zeros(0, np.float32)).returned.shape == (0,)
+        with pytest.raises(rt.Error, match="no list of numbers"):
+            extension.call("f", x, 2, None, True, 0.5, -3)
 
 
 def test_pytorch_gives_the_same_where_the_function_is_its_own():

@@ -539,13 +539,22 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     )
 }
 
+/// A name as far as a reader looks; what is cut off are arguments.
+fn short(name: &str) -> String {
+    const LONGEST: usize = 72;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 /// Names, the first of many.
 fn list(names: &BTreeSet<&str>) -> String {
     const SHOWN: usize = 8;
     let mut text = names
         .iter()
         .take(SHOWN)
-        .map(|n| format!("`{n}`"))
+        .map(|n| format!("`{}`", short(n)))
         .collect::<Vec<_>>()
         .join(", ");
     if names.len() > SHOWN {

@@ -16,7 +16,7 @@ pub(crate) enum Language {
 }
 
 /// For each text of CUDA C++: that of Numba, that of Triton.
-const WORDS: [(&str, &str, Option<&str>); 14] = [
+const WORDS: [(&str, &str, Option<&str>); 15] = [
     (
         "__syncthreads()",
         "cuda.syncthreads()",
@@ -71,13 +71,24 @@ const WORDS: [(&str, &str, Option<&str>); 14] = [
     ),
     ("if (index < n)", "if index < n:", Some("mask=index < n")),
     ("if (index >= 0)", "if index >= 0:", Some("mask=index >= 0")),
+    (
+        "compile it with `-lineinfo` to see them",
+        "write `@cuda.jit(lineinfo=True)` to see them",
+        None,
+    ),
 ];
 
+/// What all PTX of Numba names: of Numba 0.60, and of numba-cuda.
+const OF_NUMBA: [&str; 2] = ["_ZN6cudapy", "_ZN08NumbaEnv"];
+
 impl Language {
-    /// By the file's ending, and by what it imports.
+    /// By the file's ending, and by what it imports; PTX by its names.
     pub fn of(file: &SourceFile) -> Language {
         if !file.path.ends_with(".py") && !file.path.ends_with(".ipynb") {
-            return Language::Cuda;
+            return match OF_NUMBA.iter().any(|name| file.text.contains(name)) {
+                true => Language::Numba,
+                false => Language::Cuda,
+            };
         }
         let imports = |package: &str| {
             file.text.lines().any(|line| {
@@ -171,6 +182,20 @@ mod tests {
             says("a.py", triton, "`__threadfence()`"),
             "`__threadfence()`"
         );
+    }
+
+    #[test]
+    fn numbas_ptx_is_known_by_its_names() {
+        let note = "the PTX has no source lines; compile it with `-lineinfo` to see them";
+        let old = ".version 8.4\n.visible .entry _ZN6cudapy8__main__1kE()";
+        let new = ".version 9.5\n.common .global .u64 _ZN08NumbaEnv8__main__1kE;";
+        for ptx in [old, new] {
+            assert_eq!(
+                says("a module (PTX)", ptx, note),
+                "the PTX has no source lines; write `@cuda.jit(lineinfo=True)` to see them"
+            );
+        }
+        assert_eq!(says("a module (PTX)", ".version 8.4", note), note);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // Calls a host function with arguments out of a file, and writes its results to another one: what racetrap/torch.py makes a program of.
 #pragma once
 #include <torch/extension.h>
+#include <optional>
 
 namespace racetrap {
 struct File {
@@ -17,11 +18,13 @@ struct Value {
     at::Tensor tensor;
     int64_t whole = 0;
     double real = 0;
+    std::vector<int64_t> list;
     explicit Value(File &in) : kind(in.get<char>())
     {
         if (kind == 'i') whole = in.get<int64_t>(), real = whole;
         else if (kind == 'f') real = in.get<double>(), whole = real;
-        else {
+        else if (kind == 'l') { list.resize(in.get<int32_t>()); for (auto &one : list) one = in.get<int64_t>(); }
+        else if (kind == 't') {
             auto type = static_cast<c10::ScalarType>(in.get<int32_t>());
             std::vector<int64_t> shape(in.get<int32_t>());
             for (auto &size : shape) size = in.get<int64_t>();
@@ -31,12 +34,15 @@ struct Value {
             if (!bytes.empty()) cudaMemcpy(tensor.raw(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
         }
     }
-    operator at::Tensor() const { if (kind != 't') throw c10::Error("a number is passed where the function takes a tensor"); return tensor; }
+    operator at::Tensor() const { if (kind == 'n') return {}; if (kind != 't') throw c10::Error("a number is passed where the function takes a tensor"); return tensor; }
     template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type> operator T() const
     {
-        if (kind == 't') throw c10::Error("a tensor is passed where the function takes a number");
+        if (kind != 'i' && kind != 'f') throw c10::Error("a tensor is passed where the function takes a number");
         return std::is_floating_point<T>::value ? static_cast<T>(real) : static_cast<T>(whole);
     }
+    operator std::vector<int64_t>() const { if (kind != 'l') throw c10::Error("what is passed is no list of numbers"); return list; }
+    operator c10::IntArrayRef() const { return std::vector<int64_t>(*this); }
+    operator c10::optional<at::Tensor>() const { if (kind == 'n') return {}; return at::Tensor(*this); }
 };
 
 inline void put(File &out, const at::Tensor &tensor)
@@ -48,7 +54,8 @@ inline void put(File &out, const at::Tensor &tensor)
     if (!bytes.empty()) cudaMemcpy(bytes.data(), tensor.raw(), bytes.size(), cudaMemcpyDeviceToHost);
     fwrite(bytes.data(), 1, bytes.size(), out.file);
 }
-inline void results(File &out, const at::Tensor &one) { out.put<int32_t>(1); put(out, one); }
+/// One tensor is -1 of them, so that it is told from a list of one.
+inline void results(File &out, const at::Tensor &one) { out.put<int32_t>(-1); put(out, one); }
 inline void results(File &out, const std::vector<at::Tensor> &all) { out.put<int32_t>(all.size()); for (auto &one : all) put(out, one); }
 template <typename... T, size_t... I> void tuple(File &out, const std::tuple<T...> &all, std::index_sequence<I...>)
 {

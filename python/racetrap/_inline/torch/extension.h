@@ -11,6 +11,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,14 @@ inline int64_t elementSize(ScalarType type)
     default: return 8;
     }
 }
+using std::nullopt;
+/// Nothing is converted on its way into one, so that what is passed for it says itself whether it is there.
+template <typename T> struct optional : std::optional<T> {
+    optional() = default;
+    optional(std::nullopt_t) {}
+    optional(const T &value) : std::optional<T>(value) {}
+};
+enum class MemoryFormat { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 class Error : public std::runtime_error { public: using std::runtime_error::runtime_error; };
 enum class DeviceType { CPU, CUDA };
 struct Device {
@@ -62,6 +71,7 @@ using c10::BFloat16;
 using c10::Device;
 using c10::Half;
 using c10::IntArrayRef;
+using c10::MemoryFormat;
 using c10::ScalarType;
 constexpr auto kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar = ScalarType::Char, kInt8 = ScalarType::Char, kShort = ScalarType::Short,
                kInt16 = ScalarType::Short, kInt = ScalarType::Int, kInt32 = ScalarType::Int, kLong = ScalarType::Long, kInt64 = ScalarType::Long,
@@ -97,20 +107,22 @@ template <> struct TypeOf<__nv_bfloat16> { static constexpr auto value = ScalarT
 /// An array on the device, dense and in C's order. Copies share the memory, as PyTorch's do.
 class Tensor {
     std::shared_ptr<void> memory;
+    bool made = false;
     std::vector<int64_t> shape;
-    ScalarType type = ScalarType::Float;
+    ScalarType element = ScalarType::Float;
     static std::shared_ptr<void> take(size_t bytes)
     {
         void *at = nullptr;
-        if (cudaMalloc(&at, bytes ? bytes : 1) != cudaSuccess)
+        // What has no elements has no address, either, and kernels ask for that.
+        if (bytes && cudaMalloc(&at, bytes) != cudaSuccess)
             throw c10::Error("out of device memory");
-        return std::shared_ptr<void>(at, [](void *at) { cudaFree(at); });
+        return std::shared_ptr<void>(at, [](void *at) { if (at) cudaFree(at); });
     }
 public:
     Tensor() = default;
-    Tensor(const std::vector<int64_t> &sizes, ScalarType type) : shape(sizes), type(type) { memory = take(nbytes()); }
+    Tensor(const std::vector<int64_t> &sizes, ScalarType element) : shape(sizes), element(element) { memory = take(nbytes()); made = true; }
     int64_t numel() const { int64_t n = 1; for (auto size : shape) n *= size; return n; }
-    int64_t element_size() const { return c10::elementSize(type); }
+    int64_t element_size() const { return c10::elementSize(element); }
     int64_t itemsize() const { return element_size(); }
     size_t nbytes() const { return numel() * element_size(); }
     int64_t dim() const { return shape.size(); }
@@ -119,14 +131,15 @@ public:
     IntArrayRef sizes() const { return shape; }
     int64_t stride(int64_t i) const { i = i < 0 ? i + dim() : i; int64_t n = 1; while (++i < dim()) n *= shape.at(i); return n; }
     IntArrayRef strides() const { std::vector<int64_t> all; for (int64_t i = 0; i < dim(); i++) all.push_back(stride(i)); return all; }
-    ScalarType scalar_type() const { return type; }
-    ScalarType dtype() const { return type; }
+    ScalarType scalar_type() const { return element; }
+    ScalarType type() const { return element; }
+    ScalarType dtype() const { return element; }
     Device device() const { return Device(); }
     bool is_cuda() const { return true; }
-    bool is_contiguous() const { return true; }
-    bool defined() const { return memory != nullptr; }
+    bool is_contiguous(MemoryFormat format = MemoryFormat::Contiguous) const { return format == MemoryFormat::Contiguous; }
+    bool defined() const { return made; }
     int get_device() const { return 0; }
-    TensorOptions options() const { return TensorOptions(type); }
+    TensorOptions options() const { return TensorOptions(element); }
     Tensor contiguous() const { return *this; }
     Tensor detach() const { return *this; }
     Tensor cuda() const { return *this; }
@@ -142,15 +155,15 @@ public:
         return other;
     }
     Tensor reshape(IntArrayRef sizes) const { return view(sizes); }
-    Tensor clone() const { Tensor other(shape, type); cudaMemcpy(other.raw(), raw(), nbytes(), cudaMemcpyDeviceToDevice); return other; }
-    Tensor &zero_() { cudaMemset(raw(), 0, nbytes()); return *this; }
+    Tensor clone() const { Tensor other(shape, element); if (nbytes()) cudaMemcpy(other.raw(), raw(), nbytes(), cudaMemcpyDeviceToDevice); return other; }
+    Tensor &zero_() { if (nbytes()) cudaMemset(raw(), 0, nbytes()); return *this; }
     void *raw() const { return memory.get(); }
     void *data_ptr() const { return raw(); }
     const void *const_data_ptr() const { return raw(); }
     void *mutable_data_ptr() const { return raw(); }
     template <typename T> T *data_ptr() const
     {
-        if (TypeOf<typename std::remove_const<T>::type>::value != type) throw c10::Error("data_ptr: the tensor has elements of another type");
+        if (TypeOf<typename std::remove_const<T>::type>::value != element) throw c10::Error("data_ptr: the tensor has elements of another type");
         return static_cast<T *>(raw());
     }
     template <typename T> const T *const_data_ptr() const { return data_ptr<T>(); }
@@ -158,12 +171,12 @@ public:
     template <typename T> T *data() const { return data_ptr<T>(); }
 };
 
+/// The byte that new arrays are filled with, so that what a kernel leaves unwritten shows; none where it is negative.
+inline int &racetrap_poison() { static int byte = -1; return byte; }
 inline Tensor empty(IntArrayRef sizes, TensorOptions options = {})
 {
     Tensor out(sizes.vec(), options.type);
-#ifdef RACETRAP_POISON // What a kernel leaves unwritten is to show.
-    cudaMemset(out.raw(), RACETRAP_POISON, out.nbytes());
-#endif
+    if (racetrap_poison() >= 0 && out.nbytes()) cudaMemset(out.raw(), racetrap_poison(), out.nbytes());
     return out;
 }
 inline Tensor zeros(IntArrayRef sizes, TensorOptions options = {}) { return Tensor(sizes.vec(), options.type).zero_(); }
@@ -181,10 +194,11 @@ inline Tensor full(IntArrayRef sizes, double value, TensorOptions options = {})
         default: { int64_t v = value; memcpy(at, &v, out.element_size()); break; }
         }
     }
-    cudaMemcpy(out.raw(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
+    if (!bytes.empty()) cudaMemcpy(out.raw(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
     return out;
 }
 inline Tensor ones(IntArrayRef sizes, TensorOptions options = {}) { return full(sizes, 1, options); }
+inline Device device_of(const Tensor &tensor) { return tensor.device(); }
 inline Tensor empty_like(const Tensor &other) { return empty(other.sizes(), other.options()); }
 inline Tensor empty_like(const Tensor &other, TensorOptions options) { return empty(other.sizes(), options); }
 inline Tensor zeros_like(const Tensor &other) { return zeros(other.sizes(), other.options()); }
