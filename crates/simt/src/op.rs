@@ -293,7 +293,7 @@ pub struct RegisterUse {
     pub reads: Box<[Slot]>,
     /// It writes these.
     pub writes: Box<[Slot]>,
-    /// It only copies: to the first from the second; [`Slot::NONE`] where that is no such row.
+    /// It only copies: to the first from the second; [`Slot::NONE`] where that is no such row, or memory.
     pub copies: Box<[(Slot, Slot)]>,
 }
 

@@ -60,7 +60,8 @@
 //!
 //! ## Limitations
 //!
-//! What copies a register to another one, and does nothing else, counts as no use of it: compilers make copies of their own around `wgmma`. A
+//! What copies a register to another one, or to and from local memory and generic addresses, and does nothing else, counts as no use of it: compilers make
+//! copies of their own around `wgmma`. A
 //! read of a factor's registers before the wait, which the manual forbids, is not reported.
 //!
 //! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest; of those of a block that have

@@ -135,8 +135,9 @@ pub(super) fn mark(bodies: &mut [Vec<Instr>], program: &mut Program) {
     loop {
         let before = used.len();
         for (d, s) in &all {
-            if row_of(W, *s).is_some() && (used.contains(d) || used.contains(s)) {
-                used.extend([*d, *s]);
+            if used.contains(d) || used.contains(s) {
+                let both = [*d, *s].into_iter();
+                used.extend(both.filter(|slot| row_of(W, *slot).is_some()));
             }
         }
         if used.len() == before {
@@ -160,6 +161,17 @@ fn copies(program: &Program, i: &Instr) -> Vec<(Slot, Slot)> {
             let words = |parts: &[Part]| parts.iter().all(|p| matches!(p.class, W));
             match (&d[..], &s[..]) {
                 ([d], [s]) if words(&[*d, *s]) => vec![(d.slot, s.slot)],
+                _ => Vec::new(),
+            }
+        }
+        // Unoptimised code keeps variables in local memory, and passes their addresses on.
+        Op::Memory(index) => {
+            let m = &program.memory_ops[*index as usize];
+            let own = matches!(m.space, AddressSpace::Local | AddressSpace::Generic);
+            let regs = m.regs[..usize::from(m.count)].iter().copied();
+            match (own && matches!(m.class, W), m.store) {
+                (true, true) => regs.map(|s| (Slot::NONE, s)).collect(),
+                (true, false) => regs.map(|d| (d, Slot::NONE)).collect(),
                 _ => Vec::new(),
             }
         }

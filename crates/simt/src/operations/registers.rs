@@ -6,6 +6,7 @@
 //!
 //! In PTX a copy from register to register is mostly the compiler's own, which moves values into the registers of an `asm` statement right before it,
 //! behind the fence of the source, and out of them. So a copy is no use: what it copies keeps its history. Overwriting sums that are nowhere else is one.
+//! Nor is it a use to keep a register in local memory, or somewhere behind a generic address, as unoptimised code does all the time.
 
 use crate::ids::*;
 use crate::matrix::warpgroup::{First, GroupProduct};
@@ -137,6 +138,9 @@ impl Registers {
             .map(|(_, s)| self.used.get(s).copied())
             .collect();
         for ((d, _), before) in used.copies.iter().zip(before) {
+            if *d == Slot::NONE {
+                continue;
+            }
             match before {
                 Some(use_of_it) => self.used.insert(*d, use_of_it),
                 None => self.used.remove(d),
@@ -154,10 +158,14 @@ impl Product {
         }
         let mut new = Vec::new();
         for (d, s) in copies {
-            let from = self.sums.iter().filter(|(_, slot)| slot == s);
+            let from = self
+                .sums
+                .iter()
+                .filter(|(_, slot)| slot == s && *s != Slot::NONE);
             new.extend(from.map(|(sum, _)| (*sum, *d)));
         }
-        let overwritten = |slot: &Slot| copies.iter().any(|(d, _)| d == slot);
+        let overwritten =
+            |slot: &Slot| *slot != Slot::NONE && copies.iter().any(|(d, _)| d == slot);
         let (gone, left): (Vec<_>, Vec<_>) = std::mem::take(&mut self.sums)
             .into_iter()
             .partition(|(_, slot)| overwritten(slot));
