@@ -2,7 +2,8 @@
 //!
 //! A guessed buffer that is too small grows; one that begins too late can't. A kernel without any guard that reads as far before its
 //! buffer as beyond its end, `in[i - R]` and `in[i + R]`, is called with a pointer to the first element behind a halo. So what it reads
-//! before the buffer is a warning, which says so. What is read before a buffer alone (`x[i - 1]`) stays an error.
+//! before the buffer is a warning, which says so. What is read before a buffer alone (`x[i - 1]`) stays an error, and so
+//! does what is read before a buffer that the host program allocates and passes.
 
 use super::{Guess, LONG};
 use crate::error::Error;
@@ -22,9 +23,10 @@ impl Guess for PointerOffset {
         let asked = known.judged.asked.clone();
         let exploration = runner.exploration(&asked);
         let around = exploration.around(&runner.prepared.programs[0], &asked.plan)?;
-        let halos = around
-            .iter()
-            .filter(|(_, reach)| reach.before > 0 && reach.before == reach.behind);
+        let halos = around.iter().filter(|(index, reach)| {
+            let passed = asked.plan.values[**index].origin;
+            passed.may_grow() && reach.before > 0 && reach.before == reach.behind
+        });
         let halos: Vec<(String, u64)> = halos
             .map(|(index, reach)| (asked.plan.parameters.label(*index), reach.before))
             .collect();
