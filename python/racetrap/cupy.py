@@ -201,10 +201,10 @@ def check_elementwise(kernel: Any, *args: Any, size: int | None = None, block_si
         raise ArgumentError(f"the kernel has {len(parameters)} arguments, outputs among them, and gets {len(args)}", "argument")
     # Numbers of Python's take the parameter's type, or that of the arrays with the same letter.
     letters = {p.kind: value.dtype for p, value in zip(parameters, args) if isinstance(value, numpy.ndarray)}
-    typed = lambda p: p.kind if p.kind in _TYPES else letters.get(p.kind)
+    types = [p.kind if p.kind in _TYPES else letters.get(p.kind) for p in parameters]
     arrays = [
-        value if isinstance(value, numpy.ndarray) else numpy.atleast_1d(numpy.asarray(value, typed(p) if isinstance(value, (bool, int, float)) else None))
-        for p, value in zip(parameters, args)
+        value if isinstance(value, numpy.ndarray) else numpy.atleast_1d(numpy.asarray(value, kind if isinstance(value, (bool, int, float)) else None))
+        for kind, value in zip(types, args)
     ]
     shapes = {array.shape for p, array in zip(parameters, arrays) if not p.raw and (p.out or array.size != 1)}
     if len(shapes) > 1:

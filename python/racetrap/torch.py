@@ -69,10 +69,11 @@ def _packed(value: Any, position: int) -> bytes:
         return struct.pack("<cd", b"f", value)
     if isinstance(value, (tuple, list)) and all(isinstance(one, int) for one in value):
         return struct.pack(f"<ci{len(value)}q", b"l", len(value), *value)
-    if hasattr(value, "is_contiguous") and not value.is_contiguous():
+    contiguous, detach = getattr(value, "is_contiguous", None), getattr(value, "detach", None)
+    if contiguous is not None and not contiguous():
         raise ArgumentError(f"argument {position} is not contiguous in memory", "argument")
     try:
-        array = numpy.ascontiguousarray(value.detach().numpy() if hasattr(value, "detach") else value)
+        array = numpy.ascontiguousarray(detach().numpy() if detach else value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ArgumentError(f"argument {position} is neither a number nor an array in the host's memory: {error}", "argument") from error
     if str(array.dtype) not in _TYPES:
