@@ -228,7 +228,10 @@ pub fn with_relative_files(ptx: &str, root: &str) -> String {
             text.push_str(line);
             continue;
         };
-        let name = match (name.strip_prefix(&root), name.rsplit_once("/include/")) {
+        // Where nvcc says its own headers are, the toolkit may lie below `root`, too.
+        let inside = name.strip_prefix(&root);
+        let inside = inside.filter(|inside| !inside.contains("/bin/../"));
+        let name = match (inside, name.rsplit_once("/include/")) {
             (Some(inside), _) => inside.to_owned(),
             (None, Some((_, header))) => format!("cuda/include/{header}"),
             (None, None) => name.rsplit('/').next().unwrap_or(name).to_owned(),
@@ -310,10 +313,10 @@ mod tests {
 
     #[test]
     fn file_names_are_the_same_on_every_machine() {
-        let ptx = "\t.file\t1 \"/root/repo/kernels/a.cu\", 17, 4\n\t.file 2 \"/opt/x/bin/..//include/cg/h.h\"\n\t.file 3 \"/tmp/odd.h\"\n.loc 1 2 3";
+        let ptx = "\t.file\t1 \"/root/repo/kernels/a.cu\", 17, 4\n\t.file 2 \"/opt/x/bin/..//include/cg/h.h\"\n\t.file 3 \"/tmp/odd.h\"\n\t.file 4 \"/root/repo/.tools/cuda/bin/..//include/a.hpp\"\n.loc 1 2 3";
         assert_eq!(
             with_relative_files(ptx, "/root/repo"),
-            "\t.file\t1 \"kernels/a.cu\"\n\t.file 2 \"cuda/include/cg/h.h\"\n\t.file 3 \"odd.h\"\n.loc 1 2 3"
+            "\t.file\t1 \"kernels/a.cu\"\n\t.file 2 \"cuda/include/cg/h.h\"\n\t.file 3 \"odd.h\"\n\t.file 4 \"cuda/include/a.hpp\"\n.loc 1 2 3"
         );
     }
 }

@@ -111,7 +111,7 @@ impl RunJob for Simulated {
             }
             let dim = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
             let how = simt::Launch {
-                cluster: None,
+                cluster: launch.cluster.map(dim),
                 grid: dim(launch.grid),
                 block: dim(launch.block),
                 dynamic_shared: launch.shared,

@@ -393,7 +393,7 @@ fn check(product: &Product, rng: &mut TestRng) {
                 };
                 let expected = added + product.signs[0] * product.signs[1] * dot;
                 let word = left.sums[(index / parts * threads + thread) as usize];
-                let code = word >> (index % parts) as u32 * product.sum.1
+                let code = word >> ((index % parts) as u32 * product.sum.1)
                     & (u32::MAX >> (32 - product.sum.1));
                 assert_eq!(
                     product.sum.value(code),

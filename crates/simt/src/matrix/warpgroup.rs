@@ -229,7 +229,7 @@ impl GroupProduct {
         });
         let code = |sum: &f64| match self.sum {
             Element::F16 if sum.is_nan() => 0x7fff,
-            Element::F16 => to_half(*sum).into(),
+            Element::F16 => to_half(*sum),
             _ if sum.is_nan() => 0x7fff_ffff,
             _ => (*sum as f32).to_bits(),
         };
