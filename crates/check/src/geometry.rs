@@ -1,5 +1,6 @@
 //! Sizes of grid and block: as given, as the source launches it, or guessed.
 
+mod arrays;
 mod named;
 
 use super::error::Error;
@@ -8,9 +9,10 @@ use super::input::Input;
 pub use super::request::Given;
 pub use super::shape::parse;
 use super::shape::{BLOCK_THREADS, check};
+use arrays::{SLOTS, array_block, arrays, element_bytes, shared_arrays, variables};
 use named::Named;
 pub(super) use named::other_blocks;
-use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
+use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt};
 use simt::ids::Dim3;
 use std::collections::BTreeSet;
 use toolchain::cuda_text::CudaText;
@@ -440,25 +442,6 @@ fn rectangle(threads: u64) -> Dim3 {
     }
 }
 
-/// The most threads up to a limit for which a shared array has an element or two each. An array of up to [`SLOTS`] elements says nothing of
-/// threads: it may have a slot for each warp. One of a few rows, `stage[2][128]`, has a row for the threads.
-fn array_block(module: &Module, function: &Function, most: u64, named: &Named<'_>) -> Option<u64> {
-    let fits = |count: &u64| *count <= most && count.is_multiple_of(32) && *count > SLOTS;
-    let all = variables(module, function).into_iter();
-    let shared = all.filter(|(v, _)| v.space == StateSpace::Shared);
-    let elements = shared.flat_map(|(array, bytes)| {
-        let count = bytes / element_bytes(array);
-        match named.rows(&array.name, bytes).filter(fits) {
-            Some(row) => [row, row],
-            None => [count, count / 2],
-        }
-    });
-    elements.filter(fits).max()
-}
-
-/// Warps of a block, at most: elements of an array with a slot for each.
-const SLOTS: u64 = BLOCK_THREADS / 32;
-
 /// The most threads that a block of the kernel may have.
 pub(super) fn most_threads(input: &Input, entry: &str) -> u64 {
     let function = function(&input.builds[0].module, entry);
@@ -535,60 +518,6 @@ fn any_operand(function: &Function, test: &dyn Fn(&Operand) -> bool) -> bool {
         })
     }
     any(function.body.as_deref().unwrap_or_default(), test)
-}
-
-/// Bytes of each static shared array.
-fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
-    let all = shared_variables(module, function).into_iter();
-    all.map(|(_, bytes)| bytes).collect()
-}
-
-/// Name and bytes of each static shared array.
-fn shared_variables(module: &Module, function: &Function) -> Vec<(String, u64)> {
-    let all = variables(module, function).into_iter();
-    all.filter(|(v, _)| v.space == StateSpace::Shared)
-        .map(|(v, bytes)| (v.name.clone(), bytes))
-        .collect()
-}
-
-/// Bytes of an array's elements: 8 where it is aligned so, as `double` is; otherwise those of a word.
-fn element_bytes(array: &Variable) -> u64 {
-    match array.align {
-        Some(8) => 8,
-        _ => 4,
-    }
-}
-
-/// Space and bytes of each array of the kernel and the module.
-fn arrays(module: &Module, function: &Function) -> Vec<(StateSpace, u64)> {
-    let all = variables(module, function).into_iter();
-    all.map(|(v, bytes)| (v.space, bytes)).collect()
-}
-
-/// Each array of the kernel and the module, with its bytes.
-fn variables<'m>(module: &'m Module, function: &'m Function) -> Vec<(&'m Variable, u64)> {
-    let with_bytes = |v: &'m Variable| {
-        let elements: u64 = v.dims.iter().map(|d| d.unwrap_or(0)).product();
-        let each = u64::from(super::parameters::scalar_type_bytes(v.ty));
-        let is_array = !v.dims.is_empty() && elements > 0;
-        is_array.then(|| (v, elements.saturating_mul(each)))
-    };
-    fn inside<'a>(body: &'a [Stmt], out: &mut Vec<&'a Variable>) {
-        for stmt in body {
-            match stmt {
-                Stmt::Variable(v) => out.push(v),
-                Stmt::Block(inner) => inside(inner, out),
-                _ => {}
-            }
-        }
-    }
-    let mut all = Vec::new();
-    inside(function.body.as_deref().unwrap_or_default(), &mut all);
-    all.extend(module.items.iter().filter_map(|item| match item {
-        Item::Variable(v) => Some(v),
-        _ => None,
-    }));
-    all.into_iter().filter_map(with_bytes).collect()
 }
 
 /// Whether the kernel, or any device function, names dynamic shared memory.

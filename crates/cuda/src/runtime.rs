@@ -15,6 +15,7 @@ mod graph_params;
 mod headers;
 mod launch;
 mod memory;
+mod occupancy;
 mod properties;
 mod register;
 mod release;
@@ -28,6 +29,7 @@ mod transfers;
 #[allow(unused_imports)]
 pub use {
     array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
-    graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, properties::*,
-    register::*, release::*, stream::*, symbol::*, texture::*, texture_reference::*, transfers::*,
+    graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, occupancy::*,
+    properties::*, register::*, release::*, stream::*, symbol::*, texture::*, texture_reference::*,
+    transfers::*,
 };

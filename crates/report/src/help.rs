@@ -3,6 +3,7 @@
 mod async_copy;
 mod barrier;
 mod between;
+mod divergent;
 mod edits;
 mod expression;
 mod race;
@@ -22,6 +23,7 @@ use between::between;
 pub(super) use between::in_loop;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
+use divergent::divergent;
 pub(super) use race::differ_in_size;
 use race::{communication, race};
 use scope::scope;
@@ -560,49 +562,6 @@ fn line_of(end: &Guilty) -> u32 {
 fn same_line(a: &Guilty, b: &Guilty) -> bool {
     let (a, b) = (&a.frames[0], &b.frames[0]);
     a.line == b.line && a.file.path == b.file.path
-}
-
-fn divergent(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Advice {
-    let (Some(here), Some(there), Some(end)) = (guilty.first(), guilty.get(1), finding.ends.get(1))
-    else {
-        return "move the barrier out of the condition, so that all threads of the block reach it"
-            .to_string()
-            .into();
-    };
-    let moved = || edits::moved_barrier(here, there, end.action, defines(view));
-    match end.action {
-        Action::Wait => Advice {
-            text: format!(
-                "let all threads of the block reach one barrier: replace those at {} and {} by one outside the condition",
-                here.place(),
-                there.place()
-            ),
-            edit: moved(),
-        },
-        Action::Exit => format!(
-            "let no thread exit at {} before the barrier at {}: put the work in a condition instead",
-            there.place(),
-            here.place()
-        )
-        .into(),
-        _ if let Some(edit) = moved() => Advice {
-            text: format!(
-                "move the barrier at {} out of the condition, so that all threads of the block reach it",
-                here.place()
-            ),
-            edit: Some(edit),
-        },
-        _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => format!(
-            "let all threads of the block execute the barrier at {} the same number of times: leave the surrounding loop together, and put the work, not the barrier, under the condition",
-            here.place()
-        )
-        .into(),
-        _ => format!(
-            "move the barrier at {} out of the condition, so that all threads of the block reach it",
-            here.place()
-        )
-        .into(),
-    }
 }
 
 #[cfg(test)]

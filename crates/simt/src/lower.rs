@@ -21,6 +21,7 @@ mod delay_loops;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
+mod link;
 mod live;
 pub mod load_runs;
 mod matrix;
@@ -47,7 +48,6 @@ pub use reach::may_come_before;
 
 use super::children::KernelName;
 use super::ids::Site;
-use super::inline::perform::recognised;
 use super::op::*;
 use super::program::*;
 use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
@@ -442,60 +442,6 @@ impl<'m> Lowering<'m> {
         self.bodies[index] = std::mem::take(&mut self.code);
     }
 
-    /// Puts the functions' code together.
-    fn link(&mut self) -> Result<(), LowerError> {
-        let mut bodies = std::mem::take(&mut self.bodies);
-        speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
-        warpgroup::mark(&mut bodies, &mut self.program);
-        let recursive = barrier_postdominators::recursive(&bodies);
-        self.in_time()?;
-        let points = barrier_postdominators::insert(&mut bodies);
-        self.program.points = points.map_err(|_| LowerError::TooLarge)?;
-        for ((body, info), recursive) in bodies
-            .into_iter()
-            .zip(&mut self.program.functions)
-            .zip(recursive)
-        {
-            info.start = self.program.code.len() as u32;
-            info.recursive = recursive;
-            self.program.code.extend(body.into_iter().map(|mut instr| {
-                control::shift_targets(&mut instr.op, info.start);
-                instr.inline = recognised(&instr.op);
-                instr
-            }));
-        }
-        Ok(())
-    }
-
-    /// Notes where functions are called that are called from one place only.
-    fn callers(&mut self) {
-        let Program {
-            functions,
-            code,
-            sites,
-            ..
-        } = &mut self.program;
-        let mut calls: Vec<Vec<Site>> = vec![Vec::new(); functions.len()];
-        for i in code.iter() {
-            if let Op::Call(call) = &i.op {
-                match call.function {
-                    Some(f) => calls[f as usize].push(i.site),
-                    None => return, // through a pointer, perhaps to any of them
-                }
-            }
-        }
-        let mut end = code.len();
-        for (info, calls) in functions.iter().zip(calls).rev() {
-            let start = info.start as usize;
-            if let [only] = calls[..] {
-                for i in &code[start..end] {
-                    sites[i.site.0 as usize].caller = Some(only);
-                }
-            }
-            end = start;
-        }
-    }
-
     fn directives(&mut self, function: &Function) {
         for d in &function.directives {
             let numbers: Vec<u32> = d.tokens.iter().filter_map(|t| t.parse().ok()).collect();
@@ -598,22 +544,6 @@ impl<'m> Lowering<'m> {
             site: self.site,
             inline: Inline::No,
         });
-    }
-
-    fn resolve_jumps(&mut self) {
-        for jump in std::mem::take(&mut self.jumps) {
-            let found: Option<Vec<u32>> = jump
-                .labels
-                .iter()
-                .map(|l| self.scopes.find_label(l, jump.scope))
-                .collect();
-            let op = &mut self.code[jump.at].op;
-            match (found, op) {
-                (Some(targets), Op::Branch { target }) => *target = targets[0],
-                (Some(found), Op::BranchIndexed { targets, .. }) => *targets = found.into(),
-                (_, op) => *op = Op::Unsupported,
-            }
-        }
     }
 }
 

@@ -166,11 +166,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
         // SAFETY: the caller passes a configuration with as many attributes as it says, and parameters as for `cuLaunchKernel`.
         unsafe {
             let config = &*config;
-            let attributes = match config.count {
-                0 => &[],
-                _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
-                count => std::slice::from_raw_parts(config.attributes, count as usize),
-            };
+            let attributes = crate::runtime::attributes(config.attributes, config.count)?;
             let how = crate::runtime::how(context, entry, attributes)?;
             let shape = [config.grid, config.block];
             launch(
@@ -316,11 +312,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveClusters(
         // SAFETY: the caller passes a configuration with as many attributes as it says.
         let (config, attributes) = unsafe {
             let config = &*config;
-            let attributes = match config.count {
-                0 => &[],
-                _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
-                count => std::slice::from_raw_parts(config.attributes, count as usize),
-            };
+            let attributes = crate::runtime::attributes(config.attributes, config.count)?;
             (config, attributes)
         };
         let how = crate::runtime::how(context, entry, attributes)?;

@@ -1,4 +1,4 @@
-//! Launches (CUDA Runtime API, "Execution Control", "Occupancy").
+//! Launches (CUDA Runtime API, "Execution Control").
 
 use super::graph::Action;
 use super::graph_capture::capture;
@@ -278,12 +278,29 @@ pub unsafe extern "C" fn cudaLaunchCooperativeKernel(
 /// `cudaLaunchConfig_t`
 #[repr(C)]
 pub struct LaunchConfig {
-    grid: Dim,
-    block: Dim,
-    shared: usize,
-    stream: *mut c_void,
-    attributes: *const LaunchAttribute,
+    pub(super) grid: Dim,
+    pub(super) block: Dim,
+    pub(super) shared: usize,
+    pub(super) stream: *mut c_void,
+    pub(super) attributes: *const LaunchAttribute,
+    pub(super) count: c_uint,
+}
+
+/// The attributes of a configuration.
+///
+/// # Safety
+///
+/// There are as many as `count` says, or `list` is null.
+pub(crate) unsafe fn attributes<'a>(
+    list: *const LaunchAttribute,
     count: c_uint,
+) -> Result<&'a [LaunchAttribute]> {
+    match count {
+        0 => Ok(&[]),
+        _ if list.is_null() => Err(Error::INVALID_VALUE),
+        // SAFETY: by the function's own condition.
+        count => Ok(unsafe { std::slice::from_raw_parts(list, count as usize) }),
+    }
 }
 
 /// `cudaLaunchAttribute`: an identifier, padding to 8 bytes, and a union of 64.
@@ -308,11 +325,7 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
         // SAFETY: the caller passes a configuration with as many attributes as it says, and one pointer for each parameter.
         unsafe {
             let config = &*config;
-            let attributes = match config.count {
-                0 => &[],
-                _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
-                count => std::slice::from_raw_parts(config.attributes, count as usize),
-            };
+            let attributes = attributes(config.attributes, config.count)?;
             let how = how(context, entry, attributes)?;
             let shape = (config.grid, config.block);
             let stream = config.stream.addr();
@@ -407,70 +420,6 @@ pub(crate) fn cluster_attributes(program: &simt::Program) -> [c_int; 4] {
     [c_int::from(must), x as c_int, y as c_int, z as c_int]
 }
 
-/// A launch's configuration: its kernel's threads, dynamic shared memory and clusters.
-///
-/// # Safety
-///
-/// There are as many attributes as it says.
-unsafe fn configured(
-    context: &mut Context,
-    entry: Entry,
-    config: &LaunchConfig,
-) -> Result<(u64, u64, How)> {
-    let attributes = match config.count {
-        0 => &[],
-        _ if config.attributes.is_null() => return Err(Error::INVALID_VALUE),
-        // SAFETY: by the function's own condition.
-        count => unsafe { std::slice::from_raw_parts(config.attributes, count as usize) },
-    };
-    let [x, y, z] = config.block.all();
-    let threads = u64::from(x) * u64::from(y) * u64::from(z);
-    Ok((
-        threads,
-        config.shared as u64,
-        how(context, entry, attributes)?,
-    ))
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
-    clusters: *mut c_int,
-    function: *const c_void,
-    config: *const LaunchConfig,
-) -> u32 {
-    enter("cudaOccupancyMaxActiveClusters", |context, entry| {
-        let kernel = context.function(function.addr() as u64)?;
-        if config.is_null() {
-            return Err(Error::INVALID_VALUE);
-        }
-        // SAFETY: the caller passes a configuration with as many attributes as it says.
-        let (threads, shared, how) = unsafe { configured(context, entry, &*config) }?;
-        let size = how
-            .cluster
-            .or(kernel.program.required_cluster)
-            .unwrap_or([1; 3]);
-        let count = context.active_clusters(&kernel, threads, shared, size)?;
-        // SAFETY: the caller passes a place for it.
-        unsafe { put(clusters, count as c_int) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaOccupancyMaxPotentialClusterSize(
-    size: *mut c_int,
-    function: *const c_void,
-    config: *const LaunchConfig,
-) -> u32 {
-    enter("cudaOccupancyMaxPotentialClusterSize", |context, _| {
-        let kernel = context.function(function.addr() as u64)?;
-        if config.is_null() {
-            return Err(Error::INVALID_VALUE);
-        }
-        // SAFETY: the caller passes a place for it.
-        unsafe { put(size, context.cluster_limit(&kernel) as c_int) }
-    })
-}
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaFuncGetAttributes(
     to: *mut FuncAttributes,
@@ -552,63 +501,5 @@ pub extern "C" fn cudaFuncSetCacheConfig(function: *const c_void, _: c_int) -> u
 pub extern "C" fn cudaFuncSetSharedMemConfig(function: *const c_void, _: c_int) -> u32 {
     enter("cudaFuncSetSharedMemConfig", |context, _| {
         context.function(function.addr() as u64).map(|_| ())
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    blocks: *mut c_int,
-    function: *const c_void,
-    threads: c_int,
-    shared: usize,
-    _flags: c_uint,
-) -> u32 {
-    enter(
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-        |context, _| {
-            let kernel = context.function(function.addr() as u64)?;
-            let threads = u64::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
-            let all = u64::from(kernel.program.shared_bytes) + shared as u64;
-            let count = match kernel.program.max_threads {
-                Some(max) if threads > max => 0,
-                _ => context.model.occupancy(threads, all),
-            };
-            // SAFETY: the caller passes a place for it.
-            unsafe { put(blocks, count as c_int) }
-        },
-    )
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: *mut c_int,
-    function: *const c_void,
-    threads: c_int,
-    shared: usize,
-) -> u32 {
-    // SAFETY: the same parameters.
-    unsafe {
-        cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0)
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
-    bytes: *mut usize,
-    function: *const c_void,
-    blocks: c_int,
-    _threads: c_int,
-) -> u32 {
-    enter("cudaOccupancyAvailableDynamicSMemPerBlock", |context, _| {
-        let kernel = context.function(function.addr() as u64)?;
-        let blocks = u32::try_from(blocks)
-            .ok()
-            .filter(|b| *b > 0)
-            .ok_or(Error::INVALID_VALUE)?;
-        let each =
-            (context.model.shared / blocks).saturating_sub(kernel.program.shared_bytes + 1024);
-        let most = context.model.shared_limit() - kernel.program.shared_bytes;
-        // SAFETY: the caller passes a place for it.
-        unsafe { put(bytes, each.min(most) as usize) }
     })
 }

@@ -179,7 +179,7 @@ impl<O: Hooks> Core<'_, O> {
             kind: AccessKind::Write,
             wrote: mask,
             stores: Some(&stores),
-            ..weak_read(site, who, Space::Shared, mask, &copy.to)
+            ..Access::of_copy(site, who, Space::Shared, mask, &copy.to)
         };
         self.observer.copy_begins(&AsyncCopy {
             number,
@@ -277,31 +277,7 @@ impl Part {
     fn access(&self, who: WarpRef, site: Site) -> Access<'_> {
         Access {
             elements: u32::from(self.piece.words),
-            ..weak_read(site, who, Space::Global, self.piece.lanes, &self.starts)
+            ..Access::of_copy(site, who, Space::Global, self.piece.lanes, &self.starts)
         }
-    }
-}
-
-/// A word of each lane.
-fn weak_read(site: Site, who: WarpRef, space: Space, mask: Mask, address: &Row64) -> Access<'_> {
-    Access {
-        site,
-        who,
-        mask,
-        space,
-        address,
-        neighbours: None,
-        element: 4,
-        elements: 1,
-        kind: AccessKind::Read,
-        non_coherent: false,
-        fragment: false,
-        asynchronous: true,
-        order: Order::Weak,
-        scope: Scope::Sys,
-        wrote: 0,
-        dropped: 0,
-        initial: 0,
-        stores: None,
     }
 }

@@ -283,23 +283,7 @@ fn reads_of(a: &[u64], b: &[u64], lanes: Mask) -> Vec<Read> {
 
 fn read(read: &Read, who: WarpRef, site: Site) -> Access<'_> {
     Access {
-        site,
-        who,
-        mask: read.mask,
-        space: Space::Shared,
-        address: &read.address,
-        neighbours: None,
-        element: 4,
         elements: PIECE as u32 / 4,
-        kind: AccessKind::Read,
-        non_coherent: false,
-        fragment: false,
-        asynchronous: true,
-        order: Order::Weak,
-        scope: Scope::Sys,
-        wrote: 0,
-        dropped: 0,
-        initial: 0,
-        stores: None,
+        ..Access::of_copy(site, who, Space::Shared, read.mask, &read.address)
     }
 }

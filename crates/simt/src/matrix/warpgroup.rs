@@ -131,7 +131,7 @@ impl GroupProduct {
                 first[row * self.k + k] = value(of_a, bits);
             }),
             First::Registers(slots) => {
-                let (bits, parts) = (of_a.bits(), of_a.parts());
+                let parts = of_a.parts();
                 let fragment = Fragment {
                     rows: ROWS,
                     columns: self.k,
@@ -139,16 +139,10 @@ impl GroupProduct {
                     parts,
                     arrangement: Arrangement::First,
                 };
-                for (r, slot) in slots.iter().enumerate() {
-                    let words = row(registers.w, registers.const_w, *slot);
-                    for part in 0..parts {
-                        for (lane, word) in words.iter().enumerate() {
-                            let (row, k) = fragment.place(lane, r * parts + part);
-                            let code = word >> (part as u32 * bits) & (u32::MAX >> (32 - bits));
-                            first[row * self.k + k] = value(of_a, code);
-                        }
-                    }
-                }
+                each_held(slots, of_a, registers, |lane, index, code| {
+                    let (row, k) = fragment.place(lane, index);
+                    first[row * self.k + k] = value(of_a, code);
+                });
             }
         }
         self.each(1, b, |column, k, bits| {
@@ -166,18 +160,10 @@ impl GroupProduct {
     ) -> Vec<T> {
         let mut sums = vec![T::default(); ROWS * self.n];
         if adds {
-            let parts = self.sum.parts();
-            for (r, slot) in self.d.iter().enumerate() {
-                let words = row(registers.w, registers.const_w, *slot);
-                for part in 0..parts {
-                    for (lane, word) in words.iter().enumerate() {
-                        let (row, column) = GroupProduct::place(lane, r * parts + part);
-                        let bits = self.sum.bits();
-                        let code = word >> (part as u32 * bits) & (u32::MAX >> (32 - bits));
-                        sums[row * self.n + column] = value(code);
-                    }
-                }
-            }
+            each_held(&self.d, self.sum, registers, |lane, index, code| {
+                let (row, column) = GroupProduct::place(lane, index);
+                sums[row * self.n + column] = value(code);
+            });
         }
         sums
     }
@@ -314,6 +300,25 @@ impl GroupProduct {
     /// Whether another one's sums are the same matrix if they are in the same registers.
     pub fn is_shaped_as(&self, other: &GroupProduct) -> bool {
         self.n == other.n && self.sum == other.sum
+    }
+}
+
+/// Calls `put` with lane, number in the lane and bits of each element that registers hold.
+fn each_held(
+    slots: &[Slot],
+    element: Element,
+    registers: Registers<'_>,
+    mut put: impl FnMut(usize, usize, u32),
+) {
+    let (bits, parts) = (element.bits(), element.parts());
+    for (r, slot) in slots.iter().enumerate() {
+        let words = row(registers.w, registers.const_w, *slot);
+        for (lane, word) in words.iter().enumerate() {
+            for part in 0..parts {
+                let code = word >> (part as u32 * bits) & (u32::MAX >> (32 - bits));
+                put(lane, r * parts + part, code);
+            }
+        }
     }
 }
 

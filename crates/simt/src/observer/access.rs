@@ -442,6 +442,38 @@ pub struct AsyncCopy<'a> {
     pub product: bool,
 }
 
+impl<'a> Access<'a> {
+    /// A word of each lane, which an asynchronous operation reads on its own (PTX ISA, "Asynchronous operations").
+    pub(crate) fn of_copy(
+        site: Site,
+        who: WarpRef,
+        space: Space,
+        mask: Mask,
+        address: &'a Row64,
+    ) -> Access<'a> {
+        Access {
+            site,
+            who,
+            mask,
+            space,
+            address,
+            neighbours: None,
+            element: 4,
+            elements: 1,
+            kind: AccessKind::Read,
+            non_coherent: false,
+            fragment: false,
+            asynchronous: true,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            wrote: 0,
+            dropped: 0,
+            initial: 0,
+            stores: None,
+        }
+    }
+}
+
 impl Access<'_> {
     /// Bytes touched by one lane.
     pub fn bytes(&self) -> u32 {

@@ -130,7 +130,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 self.report_unwritten(Space::Global, piece.lanes, &starts, size, word, copy.site);
                 let access = Access {
                     elements: u32::from(piece.words),
-                    ..asynchronous(copy.site, who, Space::Global, piece.lanes, &starts)
+                    ..Access::of_copy(copy.site, who, Space::Global, piece.lanes, &starts)
                 };
                 self.core.observer.access(&access);
             }
@@ -159,7 +159,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             let piece: &Piece = piece;
             Access {
                 elements: u32::from(piece.words),
-                ..asynchronous(site, who, Space::Global, piece.lanes, starts)
+                ..Access::of_copy(site, who, Space::Global, piece.lanes, starts)
             }
         };
         let reads: Vec<Access<'_>> = parts.iter().map(|(p, s)| read((p, s))).collect();
@@ -176,7 +176,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             kind: AccessKind::Write,
             wrote: mask,
             stores: Some(&stores),
-            ..asynchronous(site, who, Space::Shared, mask, &copy.to)
+            ..Access::of_copy(site, who, Space::Shared, mask, &copy.to)
         };
         self.core.observer.copy_begins(&AsyncCopy {
             number,
@@ -192,28 +192,4 @@ impl<O: Hooks> Turn<'_, '_, O> {
 fn starts(copy: &Rows, piece: Piece) -> Row64 {
     copy.from
         .map(|at| at.wrapping_add(4 * u64::from(piece.first)))
-}
-
-/// A word of each lane, read.
-fn asynchronous(site: Site, who: WarpRef, space: Space, mask: Mask, address: &Row64) -> Access<'_> {
-    Access {
-        site,
-        who,
-        mask,
-        space,
-        address,
-        neighbours: None,
-        element: 4,
-        elements: 1,
-        kind: AccessKind::Read,
-        non_coherent: false,
-        fragment: false,
-        asynchronous: true,
-        order: Order::Weak,
-        scope: Scope::Sys,
-        wrote: 0,
-        dropped: 0,
-        initial: 0,
-        stores: None,
-    }
 }
