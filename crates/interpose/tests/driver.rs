@@ -242,3 +242,12 @@ fn a_program_that_is_made_to_end_tells_what_was_found() {
     );
     assert_eq!(racy.of("totals")[0]["kernels"][0]["watched"], 1);
 }
+
+#[test]
+fn what_lies_behind_a_buffer_is_told() {
+    // The buffer has 1,024 words.
+    let right = run(&blocks("1023"), &["blocks", "1", "1"], true);
+    assert_eq!(right.findings(), []);
+    let wrong = run(&blocks("1024"), &["blocks", "1", "1"], true);
+    assert_eq!(wrong.findings(), [("out-of-bounds".to_owned(), 1); 1]);
+}
