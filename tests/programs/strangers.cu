@@ -1,10 +1,10 @@
 // What broken programs ask for is answered as CUDA does, and what is the program's own stays its own.
-//~ run negative: invalid-api-use@59
-//~ run negative-on-device: invalid-api-use@62
+//~ run negative: invalid-api-use@61
+//~ run negative-on-device: invalid-api-use@64
 //~ run pitch: clean
 //~ run rows: clean
 //~ run reset: clean
-//~ run free-registered: invalid-api-use@85
+//~ run free-registered: invalid-api-use@87
 //~ run child: clean
 //~ run inherited: clean
 //~ run null-output: clean
@@ -13,8 +13,10 @@
 //~ run occupancy: clean
 //~ run unmapped: clean
 //~ run freed-early: clean
+//~ run beside: clean
 //~ run printing: clean
 //~ prints: as it should be
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -178,6 +180,27 @@ int main(int argc, char **argv)
                 cudaHostUnregister(own);
             }
         }).join();
+    } else if (is("beside")) {
+        // Another thread writes on the same page, while that becomes the device's, and is the program's again.
+        char *all = (char *)pages(1 << 22); // large, so that this takes a while
+        std::atomic<bool> done = false;
+        bool kept = true;
+        std::thread other([&] {
+            volatile long *own = (volatile long *)all;
+            for (long i = 1; !done; i++) {
+                kept &= *own == i - 1;
+                *own = i;
+            }
+        });
+        for (int i = 0; i < 50; i++) {
+            cudaHostRegister(all + 64, (1 << 22) - 64, cudaHostRegisterDefault);
+            cudaMemcpyAsync(all + 64, device, 256, cudaMemcpyDeviceToHost);
+            cudaDeviceSynchronize();
+            cudaHostUnregister(all + 64);
+        }
+        done = true;
+        other.join();
+        right = kept;
     } else if (is("printing")) {
         // One thread prints what the device may be writing, the other one what kernels print.
         char *text;

@@ -208,7 +208,7 @@ impl Arena {
     }
 
     /// Gives pages that were [adopted](Arena::adopt) back to the program, with what is in them: those that still are the arena's. The program may have
-    /// unmapped others, or mapped something else there.
+    /// unmapped others, or mapped something else there. Other threads wait as they do for [`Arena::adopt`].
     ///
     /// # Errors
     ///
@@ -220,13 +220,16 @@ impl Arena {
             let length = (part.end - part.start) as usize;
             let new = self.map(std::ptr::null_mut(), length, open, private, -1)?;
             let offset = address - GLOBAL_BASE + (part.start - host);
-            self.transfer(libc::SYS_pread64, new, length, offset as libc::off_t)?;
-            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
             let at = part.start as *mut libc::c_void;
-            // SAFETY: both are of this length; the new pages take the place of the old ones, with the same content.
-            if unsafe { libc::mremap(new, length, length, flags, at) } == libc::MAP_FAILED {
-                return Err(io::Error::last_os_error());
-            }
+            host_access::while_nobody_writes(part, self.bytes(), || {
+                self.transfer(libc::SYS_pread64, new, length, offset as libc::off_t)?;
+                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                // SAFETY: both are of this length; the new pages take the place of the old ones, with the same content.
+                match unsafe { libc::mremap(new, length, length, flags, at) } {
+                    libc::MAP_FAILED => Err(io::Error::last_os_error()),
+                    _ => Ok(()),
+                }
+            })?;
         }
         Ok(())
     }
