@@ -30,7 +30,8 @@ class Place:
     #: The address of the first byte that both ends of the finding access: as the kernel sees it in global memory, else from where the memory of
     #: the block or the thread begins.
     address: int | None = None
-    #: The same as the source would write it: `tile[32]`, `data[5]`; `None` where the memory has no name.
+    #: The same as the source would write it: `tile[32]`, `data[5]`; of a parameter of PTX, whose name is its index, `0[5]`. `None` where the memory
+    #: has no name.
     element: str | None = None
 
 
