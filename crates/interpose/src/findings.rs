@@ -357,7 +357,7 @@ fn worded(
         false => 0,
     };
     let mut block = high | found.first.block;
-    let blocks: u64 = earlier.grid.iter().map(|n| u64::from(*n)).product();
+    let blocks = (earlier.grid.iter()).fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
     if u64::from(block) >= blocks {
         block = found.first.block;
     }

@@ -373,17 +373,20 @@ impl Shadow {
 
     /// What was found, without asking the device: not how often.
     pub fn results_at_hand(&self) -> Results {
-        // SAFETY: as below.
-        let findings =
-            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
-        Results::read(findings, &[], FINDINGS)
+        Results::read(&self.findings_now(), &[], FINDINGS)
+    }
+
+    /// A copy of the findings, word by word: the device may be writing.
+    fn findings_now(&self) -> Vec<u8> {
+        let words = self.findings as *const u32;
+        // SAFETY: it is that long and stays; the device writes whole words, and says last that it has.
+        let word = |at: usize| unsafe { words.add(at).read_volatile() };
+        let all = 0..FINDINGS_BYTES / size_of::<u32>();
+        all.flat_map(|at| word(at).to_le_bytes()).collect()
     }
 
     /// What was found, and whether the device could still be asked how often.
     pub fn results(&self) -> (Results, bool) {
-        // SAFETY: it is that long and stays; the device writes whole words, and says last that it has.
-        let findings =
-            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
         let mut tallies = vec![0u8; layout::tallies_bytes(FINDINGS) as usize];
         let read = real!(cuMemcpyDtoHAsync_v2(tallies.as_mut_ptr() => *mut u8, self.tallies => u64, tallies.len() => usize, self.stream => Stream));
         let waited = real!(cuStreamSynchronize(self.stream => Stream));
@@ -391,7 +394,8 @@ impl Shadow {
         if !alive {
             tallies.clear();
         }
-        (Results::read(findings, &tallies, FINDINGS), alive)
+        let findings = self.findings_now();
+        (Results::read(&findings, &tallies, FINDINGS), alive)
     }
 }
 

@@ -24,7 +24,7 @@ fn came(address: u64, bytes: u64) {
 hooks! { cuMemAlloc_v2 (to: *mut u64, bytes: usize) |real| {
     let error = real(to, bytes);
     if error == 0 {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -32,7 +32,7 @@ hooks! { cuMemAlloc_v2 (to: *mut u64, bytes: usize) |real| {
 hooks! { cuMemAllocPitch_v2 (to: *mut u64, pitch: *mut usize, width: usize, height: usize, element: c_uint) |real| {
     let error = real(to, pitch, width, height, element);
     if error == 0 {
-        came(*to, (*pitch * height) as u64);
+        came(to.read_unaligned(), pitch.read_unaligned().saturating_mul(height) as u64);
     }
     error
 } }
@@ -40,7 +40,7 @@ hooks! { cuMemAllocPitch_v2 (to: *mut u64, pitch: *mut usize, width: usize, heig
 hooks! { cuMemAllocManaged (to: *mut u64, bytes: usize, flags: c_uint) |real| {
     let error = real(to, bytes, flags);
     if error == 0 {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -56,7 +56,7 @@ hooks! { cuMemMap (address: u64, bytes: usize, offset: usize, handle: u64, flags
 hooks! { cuMemAllocAsync, cuMemAllocAsync_ptsz (to: *mut u64, bytes: usize, stream: Stream) |real| {
     let error = real(to, bytes, stream);
     if error == 0 && !is_captured(stream) {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -64,7 +64,7 @@ hooks! { cuMemAllocAsync, cuMemAllocAsync_ptsz (to: *mut u64, bytes: usize, stre
 hooks! { cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz (to: *mut u64, bytes: usize, pool: Handle, stream: Stream) |real| {
     let error = real(to, bytes, pool, stream);
     if error == 0 && !is_captured(stream) {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
