@@ -165,7 +165,12 @@ impl State {
                 number,
                 concurrent: true,
                 shared_shift: 2,
-                module: copies.module as u32 & 0x3fff,
+                module: copies.module as u32,
+                floor: self.order.floor(number),
+                plain_pages: match shadow.shift == 2 {
+                    true => shadow.pages,
+                    false => 0,
+                },
                 ..Launch::default()
             }
             .bytes();

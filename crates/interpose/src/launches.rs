@@ -206,7 +206,7 @@ impl State {
             .fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
         let config = Launch {
             config: shadow.config,
-            plain_pages: match shadow.shift == 2 && !concurrent {
+            plain_pages: match shadow.shift == 2 {
                 true => shadow.pages,
                 false => 0,
             },
@@ -216,7 +216,12 @@ impl State {
             shared_shift,
             many_blocks: blocks > layout::BLOCKS,
             concurrent,
-            module: module_number as u32 & 0x3fff,
+            module: module_number as u32,
+            // What a replay runs beside is known when it begins.
+            floor: match wanted.slot {
+                Some(_) => 1,
+                None => self.order.floor(number),
+            },
         };
         if wanted.slot.is_none() {
             self.is_launched(number, kernel, wanted.grid, wanted.block);
@@ -301,7 +306,7 @@ impl State {
         }
         if is_capturing() {
             self.doubt(
-                "some launches were not watched, because more than 255 came while a stream was captured"
+                "some launches were not watched, because more than 254 came while a stream was captured"
                     .to_owned(),
             );
             return false;
@@ -346,7 +351,7 @@ impl State {
                     }
                 };
                 if let (0, Some(shadow)) = (found, &mut self.shadow) {
-                    shadow.cover(address, bytes as u64);
+                    shadow.variable(address, bytes as u64);
                 }
             }
         }

@@ -232,7 +232,7 @@ impl State {
         let room = self.reserve(most as u32);
         if most < launches.len() {
             self.doubt(
-                "of graphs with more than 255 kernels, the others were not watched".to_owned(),
+                "of graphs with more than 254 kernels, the others were not watched".to_owned(),
             );
         }
         let mut drawn = vec![0u32; slots];

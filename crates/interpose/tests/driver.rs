@@ -256,3 +256,12 @@ fn calls_that_the_driver_refuses_are_refused_behind_the_library() {
     assert!(lines.lines().all(refused), "{lines}");
     assert_eq!(run(&text, &arguments, true).printed(), lines);
 }
+
+#[test]
+fn what_lies_behind_a_buffer_is_told() {
+    // The buffer has 1,024 words.
+    let right = run(&blocks("1023"), &["blocks", "1", "1"], true);
+    assert_eq!(right.findings(), []);
+    let wrong = run(&blocks("1024"), &["blocks", "1", "1"], true);
+    assert_eq!(wrong.findings(), [("out-of-bounds".to_owned(), 1); 1]);
+}

@@ -40,6 +40,7 @@ pub use diagnose::{line_of, of_toolkit};
 pub use edit::Edit;
 pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
+pub use memory::Region;
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};

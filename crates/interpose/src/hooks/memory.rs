@@ -1,4 +1,4 @@
-//! Memory: what comes gets a shadow.
+//! Memory: what comes gets a shadow, and what goes is nobody's.
 
 use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::is_captured;
@@ -16,7 +16,7 @@ fn came(address: u64, bytes: u64) {
         let mut state = state();
         state.open(device);
         if let Some(shadow) = state.shadow.as_mut().filter(|s| s.device == device) {
-            shadow.cover(address, bytes);
+            shadow.allocate(address, bytes);
         }
     });
 }
@@ -73,7 +73,13 @@ hooks! { cuMemFree_v2 (address: u64) |real| {
     let error = real(address);
     if error == 0 {
         // It waits for all that may use the memory.
-        aside(|| state().order.synchronize_all());
+        aside(|| {
+            let mut state = state();
+            state.order.synchronize_all();
+            if let Some(shadow) = &mut state.shadow {
+                shadow.free(address);
+            }
+        });
     }
     error
 } }
