@@ -58,11 +58,13 @@ pub(super) fn compare_and_swap(store: &Guilty, defines: &[String]) -> Option<Edi
         "atomicCAS({}, {expected}, {value}) == {expected}",
         address(target)
     );
-    let rest = match *then == id {
-        true => text.replace(tree.get(id).span.clone(), ";".to_owned()),
-        false => text.without_line(&tree.get(id).span),
-    };
-    Edit::new(vec![text.replace(head.clone(), new), rest])
+    // One change, because the store moves into the condition.
+    let span = &tree.get(id).span;
+    let between = text.written(&(head.end..span.start)).trim_end();
+    let empty = if *then == id { ";" } else { "" };
+    Edit::new(vec![
+        text.replace(head.start..span.end, format!("{new}{between}{empty}")),
+    ])
 }
 
 /// Whether what a line reads is more than the old value of an update: a condition goes by it, or it is stored somewhere else, as in a swap.

@@ -86,21 +86,27 @@ fn is_atomic(text: &str) -> bool {
     identifiers(text).any(function) || METHODS.iter().any(|m| text.contains(m))
 }
 
-/// Whether a text names something that its function declares `volatile`, or casts to it.
+/// Whether a text names something that its function or the file declares `volatile`, or casts to it.
 fn is_volatile(tree: &Statements, function: StatementId, text: &str) -> bool {
     if identifiers(text).any(|word| word == "volatile") {
         return true;
     }
-    let statement = tree.get(function);
-    let whole = [tree.text(&statement.head), tree.text(&statement.span)];
-    let declared = whole
-        .iter()
-        .flat_map(|text| text.split([';', ',', '(', ')', '{']))
-        .filter(|one| identifiers(one).any(|word| word == "volatile"))
-        .filter_map(|one| identifiers(one.split('=').next()?).last());
-    declared
-        .into_iter()
-        .any(|name| name != "volatile" && identifiers(text).any(|word| word == name))
+    let is_elsewhere = |at: usize| {
+        let mut others = tree.functions.iter().filter(|id| **id != function);
+        others.any(|id| {
+            let other = tree.get(*id);
+            other.head.contains(&at) || other.span.contains(&at)
+        })
+    };
+    tree.code.match_indices("volatile").any(|(at, _)| {
+        let piece = &tree.code[at..];
+        let end = piece
+            .find([';', ',', '(', ')', '{', '='])
+            .unwrap_or(piece.len());
+        let name = identifiers(piece[..end].split('[').next().unwrap_or_default()).last();
+        !is_elsewhere(at)
+            && name.is_some_and(|name| name != "volatile" && identifiers(text).any(|n| n == name))
+    })
 }
 
 fn sets(tree: &Statements, id: StatementId) -> bool {
@@ -253,4 +259,52 @@ fn behind(text: &Text, id: StatementId, code: &str) -> Option<Vec<Change>> {
             text.insert(statement.span.end, format!(" {code} }}")),
         ],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::end_of;
+    use super::*;
+    use crate::source::SourceFile;
+    use rstest::rstest;
+    use std::sync::Arc;
+
+    fn completed(source: &str) -> Option<String> {
+        let file = Arc::new(SourceFile::new("k.cu".into(), source.into()));
+        let line = |mark: &str| {
+            source
+                .lines()
+                .position(|l| l.contains(mark))
+                .map(|at| at as u32 + 1)
+        };
+        let (write, read) = (end_of(&file, line("// a")?), end_of(&file, line("// b")?));
+        let message = complete((&write, &read), "__threadfence()", &[])?;
+        Some(message.edit.applied(&file))
+    }
+
+    const FLAG: &str = "__device__ volatile int up;\n__global__ void k(int *d) {\n  if (blockIdx.x == 0) {\n    d[0] = 1; // a\n    up = 1;\n  } else {\n    while (!up) {}\n    d[1] = d[0]; // b\n  }\n}\n";
+
+    #[test]
+    fn both_fences_are_put_in() {
+        let wanted = FLAG
+            .replace("    up = 1;", "    __threadfence();\n    up = 1;")
+            .replace("{}\n", "{}\n    __threadfence();\n");
+        assert_eq!(completed(FLAG), Some(wanted));
+    }
+
+    #[test]
+    fn one_that_sets_for_all_waits_for_them() {
+        let source = "__global__ void k(int *d, unsigned *n) {\n  __shared__ bool last;\n  int t = threadIdx.x;\n  d[t] = t; // a\n  if (t == 0) {\n    __threadfence();\n    last = atomicAdd(n, 1) == 3;\n    __threadfence();\n  }\n  __syncthreads();\n  if (last) d[t] += d[t + 1]; // b\n}\n";
+        let wanted = source.replace("// a\n", "// a\n  __syncthreads();\n");
+        assert_eq!(completed(source), Some(wanted));
+    }
+
+    #[rstest]
+    #[case::no_flag(FLAG.replace("up = 1;", "d[2] = 1;"))]
+    #[case::nobody_looks(FLAG.replace("while (!up) {}", ""))]
+    #[case::nothing_lacks(FLAG.replace("up = 1;", "__threadfence(); up = 1;").replace("{}\n", "{}\n__threadfence();\n"))]
+    #[case::on_the_other_way(FLAG.replace("    up = 1;\n  } else {", "  } else {\n    up = 1;"))]
+    fn there_is_nothing_to_complete(#[case] source: String) {
+        assert_eq!(completed(&source), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! Races: the barrier, the atomic operation or the fence that orders two accesses.
 
 use super::barrier::{self, Unplaced, Wanted};
-use super::between::between;
+use super::between::{between, in_loop};
 use super::{
     Advice, CLUSTER_BARRIER, Guilty, apart, async_copy, barrier_advice, defines, edits, if_reached,
     message, roles, same_line, update,
@@ -175,18 +175,11 @@ pub(super) fn race(
         return Some(match roles {
             Some(roles) => Advice::explained(NoChange::Protocol, roles),
             None => {
-                let copies = |one: &Guilty| one.instruction.contains("cp.async");
-                let edit = match copies(a) {
-                    true => async_copy::before_barrier(
-                        &[b.clone(), a.clone()],
-                        async_copy::GROUPS,
-                        view,
-                    ),
-                    false => barrier::place(a, b, Wanted::Block, defines(view))
-                        .ok()
-                        .map(|placed| placed.edit),
-                };
-                Advice::with(text, edit.filter(|_| !a.instruction.contains("bulk")))
+                // With the wait it is right whichever comes first.
+                let (copy, other) = if is_copy(a) { (a, b) } else { (b, a) };
+                let both = [other.clone(), copy.clone()];
+                let edit = async_copy::before_barrier(&both, async_copy::GROUPS, view);
+                Advice::with(text, edit.filter(|_| !copy.instruction.contains("bulk")))
             }
         });
     }
@@ -267,11 +260,23 @@ fn of_cluster(a: &Guilty, b: &Guilty, view: Option<&KernelView<'_>>) -> Advice {
     }
 }
 
+fn is_copy(one: &Guilty) -> bool {
+    one.instruction.contains("cp.async")
+}
+
 /// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.
 fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
-    let copies = |one: &Guilty| one.instruction.contains("cp.async");
+    // A copy that stands before the access, and in no loop, is meant to be first: another thread was ahead of it.
+    let (copy, access) = (&b.frames[0], &a.frames[0]);
+    let stands_first = copy.file.path == access.file.path
+        && copy.line < access.line
+        && !in_loop(&copy.file, copy.line);
+    let (a, b) = match is_copy(b) && !is_copy(a) && stands_first && b.in_source {
+        true => (b, a),
+        false => (a, b),
+    };
     let (first, second) = (a.place(), b.place());
-    match (copies(a), copies(b)) {
+    match (is_copy(a), is_copy(b)) {
         (true, false) => Some(format!(
             "let the threads that copy at {first} wait for their copies and then call `__syncthreads()` with the others, before {second}; or let {second} wait for the mbarrier at which the copies complete"
         )),
