@@ -12,8 +12,9 @@ use catalog::pinned::{Pin, SIMULATED};
 use check::mend::mend;
 use check::{Checked, Request, Source, Unwatched};
 use detect::rules::{Level, Rule};
+use report::edit::Change;
 use report::proof::{self, Proof};
-use report::{Diagnostic, Verdict};
+use report::{Diagnostic, Edit, NoChange, Verdict};
 use rstest::rstest;
 use session::buffer::{Elements, Number};
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ struct Tried {
     help: String,
     /// `None` where no change is named.
     proof: Option<Proof>,
+    /// Why none is.
+    no_change: NoChange,
     diff: String,
 }
 
@@ -73,6 +76,7 @@ fn each(
                 lines: lines.join(", "),
                 help: one.help.clone().unwrap_or_default(),
                 proof,
+                no_change: one.no_change.unwrap_or(NoChange::NotFound),
                 diff: one
                     .edit
                     .as_ref()
@@ -173,9 +177,13 @@ fn leave_the_same(one: &Checked, other: &Checked) -> Option<bool> {
     Some(same)
 }
 
+/// What is done to the changes that findings advise, before they are tried.
+type Plant<'p> = &'p dyn Fn(&mut Diagnostic);
+
 /// A file of `tests/judged`, `tests/homework` or `tests/alone`.
-fn file(suite: &'static str, path: &Path) -> Outcome {
+fn file(suite: &'static str, path: &Path, plant: Plant<'_>) -> Outcome {
     let text = std::fs::read_to_string(path).unwrap();
+    let original = text.clone();
     let folder = tempfile::tempdir().unwrap();
     let name = path.file_name().unwrap().to_str().unwrap();
     let judged = |text: &str| -> Result<Checked, String> {
@@ -191,6 +199,9 @@ fn file(suite: &'static str, path: &Path) -> Outcome {
     let shown = format!("{}/", folder.path().display());
     let found = |text: &str| -> Result<(Verdict, Vec<Diagnostic>), String> {
         let mut one = judged(text)?.check;
+        if text == original {
+            one.diagnostics.iter_mut().for_each(plant);
+        }
         // Each run has a folder of its own, which no page should name.
         for help in one.diagnostics.iter_mut().filter_map(|d| d.help.as_mut()) {
             *help = help.replace(&shown, "");
@@ -238,13 +249,14 @@ fn file(suite: &'static str, path: &Path) -> Outcome {
 }
 
 /// A case of the catalogue.
-fn case(catalog: &Catalog, entry: &Entry, nvcc: &Nvcc, root: &Path) -> Outcome {
+fn case(catalog: &Catalog, entry: &Entry, nvcc: &Nvcc, root: &Path, plant: Plant<'_>) -> Outcome {
     let settings = Settings::default();
     let settled = |mut all: Vec<Diagnostic>| {
         report::settle_causes(&mut all);
         all
     };
-    let found = settled(case_result::run(catalog, entry, &settings).diagnostics);
+    let mut found = settled(case_result::run(catalog, entry, &settings).diagnostics);
+    found.iter_mut().for_each(plant);
     let again = |path: &str, text: &str| {
         let mut changed = catalog.clone();
         changed
@@ -278,7 +290,12 @@ fn case(catalog: &Catalog, entry: &Entry, nvcc: &Nvcc, root: &Path) -> Outcome {
         let now = case_result::run(&changed, entry, &settings);
         let left = settled(now.diagnostics.clone());
         match open(&left).count() {
-            0 if now.verdict != Verdict::Missed => Err(format!("the oracle: {}", now.summary)),
+            // What was to be found is missing, as it should be, and the results are right.
+            0 if now.verdict != Verdict::Missed || now.wrong_result.is_some() => Err(format!(
+                "the oracle: {}",
+                now.wrong_result
+                    .map_or(now.summary, |example| example.to_string())
+            )),
             _ => Ok((Verdict::Findings, left)),
         }
     };
@@ -320,7 +337,10 @@ fn tell(outcome: &Outcome) {
         } = one;
         match &one.proof {
             Some(Proof::Holds(_)) => {}
-            None => println!("no change: {name}: {rule}: {help}"),
+            None => println!(
+                "no change: {name}: {rule}: {help} [{}]",
+                one.no_change.words()
+            ),
             Some(proof) => println!("WRONG: {name}: {rule}: {help}\n  {proof}\n{}", one.diff),
         }
     }
@@ -343,7 +363,9 @@ fn try_all(suite: &'static str, keep: &dyn Fn(&str) -> bool) -> Option<Vec<Outco
     if suite == "catalogue" {
         let meant = |e: &&Entry| e.case.is_meant_buggy() && e.case.refusal().is_none();
         for entry in catalog.cases.iter().filter(meant).filter(|e| keep(&e.id)) {
-            works.push(Box::new(|| case(&catalog, entry, &nvcc, root.path())));
+            works.push(Box::new(|| {
+                case(&catalog, entry, &nvcc, root.path(), &|_| {})
+            }));
         }
         return Some(all_of(&works));
     }
@@ -362,7 +384,7 @@ fn try_all(suite: &'static str, keep: &dyn Fn(&str) -> bool) -> Option<Vec<Outco
             && keep(name)
             && !is_right(&std::fs::read_to_string(&path).unwrap())
         {
-            works.push(Box::new(move || file(suite, &path)));
+            works.push(Box::new(move || file(suite, &path, &|_| {})));
         }
     }
     Some(all_of(&works))
@@ -388,15 +410,35 @@ fn page(suite: &str, all: &[Outcome]) -> String {
         .iter()
         .map(|one| one.tried.iter().filter(holds).count())
         .sum();
+    let without = |why: NoChange| {
+        let tried = all.iter().flat_map(|one| &one.tried);
+        tried
+            .filter(|t| t.proof.is_none() && t.no_change == why)
+            .count()
+    };
+    let explained: usize = NoChange::ALL
+        .into_iter()
+        .filter(|why| why.is_explained())
+        .map(without)
+        .sum();
     let mut out = format!(
-        "# Advice on {suite}\n\n<!-- generated by `INSTA_UPDATE=always cargo nextest run --test advice`: see ../advice.md -->\n\n{findings} errors and warnings; {proven} ({} %) come with a change that was tried and holds.\n\n| source | finding | lines | change | seen |\n|---|---|---|---|---|\n",
-        100 * proven / findings.max(1)
+        "# Advice on {suite}\n\n<!-- generated by `INSTA_UPDATE=always cargo nextest run --test advice`: see ../advice.md -->\n\n{findings} errors and warnings. {explained} have no change that racetrap could name, and are explained. Of the other {}, {proven} ({} %) come with a change that was tried and holds.\n\n",
+        findings - explained,
+        100 * proven / (findings - explained).max(1)
     );
+    out += "| without a change, because it depends on | findings |\n|---|---|\n";
+    for why in NoChange::ALL {
+        let _ = writeln!(out, "| {} | {} |", why.words(), without(why));
+    }
+    out += "\n| source | finding | lines | change | seen |\n|---|---|---|---|---|\n";
     let cell = |text: &str| text.replace('|', "\\|");
     for one in all {
         for tried in &one.tried {
             let (change, seen) = match &tried.proof {
-                None => ("none".to_owned(), format!("explained: {}", tried.help)),
+                None => (
+                    format!("none: {}", tried.no_change.words()),
+                    tried.help.clone(),
+                ),
                 Some(proof @ Proof::Holds(_)) => {
                     let same = one
                         .remark
@@ -473,6 +515,79 @@ fn all_advice_works(#[case] suite: &'static str) {
         kept == page,
         "docs/advice/{suite}.md is stale: `INSTA_UPDATE=always cargo nextest run --test advice` renews it"
     );
+}
+
+/// The change that puts `new` in the place of `old`, which stands once in the source of a finding.
+fn instead(one: &Diagnostic, old: &str, new: &str) -> Option<Edit> {
+    let file = one.labels.first()?.source.clone();
+    let all: Vec<usize> = file.text.match_indices(old).map(|(at, _)| at).collect();
+    let [at] = all[..] else { return None };
+    Edit::new(vec![Change {
+        file,
+        at: at..at + old.len(),
+        text: new.to_owned(),
+    }])
+}
+
+/// Changes that are wrong are noticed: a barrier that only some threads reach, one and a fence that do not stand between the two accesses, a
+/// barrier of the warp for one of the block, an atomic operation that is none, and changes after which nothing is found and something else is computed.
+#[rstest]
+#[case::nothing_planted("homework", "reverse_no_barrier.cu", ("s[t] = d[t];", "s[t] = d[t];\n    __syncthreads();"), None)]
+#[case::a_barrier_in_a_divergent_branch("homework", "reverse_no_barrier.cu", ("s[t] = d[t];", "s[t] = d[t];\n    if (t < N / 2) __syncthreads();"), Some("still there"))]
+#[case::a_barrier_before_both("homework", "reverse_no_barrier.cu", ("s[t] = d[t];", "__syncthreads();\n    s[t] = d[t];"), Some("still there"))]
+#[case::a_barrier_of_the_warp("homework", "reverse_no_barrier.cu", ("s[t] = d[t];", "s[t] = d[t];\n    __syncwarp();"), Some("still there"))]
+#[case::a_fence_for_a_barrier("homework", "reverse_no_barrier.cu", ("s[t] = d[t];", "s[t] = d[t];\n    __threadfence();"), Some("still there"))]
+#[case::the_read_is_taken_away("homework", "reverse_no_barrier.cu", ("d[t] = s[N - 1 - t];", "d[t] = s[t];"), Some("computes something else"))]
+#[case::the_write_is_taken_away("homework", "histogram_plain.cu", ("bins[data[i]]++;", "atomicAdd(&bins[data[i]], 2);"), Some("computes something else"))]
+#[case::what_does_not_compile("homework", "reverse_no_barrier.cu", ("s[t] = d[t];", "s[t] = d[t];\n    __syncthread();"), Some("no verdict"))]
+#[case::a_fence_behind_the_flag("catalogue", "message/no-fence", ("atomicExch(flag, 1);", "atomicExch(flag, 1); __threadfence();"), Some("still there"))]
+#[case::another_result("catalogue", "histogram/global/plain-increment", ("bins[data[i]] += 1;", "atomicExch(&bins[data[i]], 1);"), Some("the oracle"))]
+#[case::a_narrow_scope("catalogue", "reduce/atomic/block-scope", ("atomicAdd_block(total, tile[0]);", "atomicMax_block(total, tile[0]);"), Some("still there"))]
+fn wrong_changes_are_noticed(
+    #[case] suite: &'static str,
+    #[case] name: &str,
+    #[case] (old, new): (&str, &str),
+    #[case] wanted: Option<&str>,
+) {
+    let Some(nvcc) = testing::needs_nvcc() else {
+        return;
+    };
+    let planted = std::sync::atomic::AtomicUsize::new(0);
+    let plant = |one: &mut Diagnostic| {
+        if one.level > Level::Note {
+            one.edit = instead(one, old, new);
+            planted.fetch_add(
+                usize::from(one.edit.is_some()),
+                std::sync::atomic::Ordering::Relaxed,
+            );
+        }
+    };
+    let outcome = match suite {
+        "catalogue" => {
+            let catalog = Catalog::embedded().unwrap();
+            let entry = catalog.cases.iter().find(|e| e.id == name).unwrap();
+            let root = tempfile::tempdir().unwrap();
+            case(&catalog, entry, &nvcc, root.path(), &plant)
+        }
+        _ => {
+            let path = testing::root().join(format!("tests/{suite}/{name}"));
+            file(suite, &path, &plant)
+        }
+    };
+    assert_ne!(planted.into_inner(), 0, "nothing was planted");
+    let proofs = outcome.tried.iter().filter_map(|one| one.proof.as_ref());
+    let mut seen: Vec<String> = proofs.map(Proof::to_string).collect();
+    if outcome.wrong {
+        seen.push("computes something else".to_owned());
+    }
+    let failed = wrong(std::slice::from_ref(&outcome));
+    match wanted {
+        None => assert_eq!(failed, 0, "{seen:?}"),
+        Some(wanted) => {
+            assert!(failed > 0, "{seen:?}");
+            assert!(seen.iter().any(|one| one.contains(wanted)), "{seen:?}");
+        }
+    }
 }
 
 /// A producer's and a consumer's warps never meet at a `__syncthreads()` in the code of one of them.

@@ -198,6 +198,7 @@ mod tests {
             notes: Vec::new(),
             help: None,
             edit: None,
+            no_change: None,
             replay: None,
             count: 1,
             builds: vec![build.into()],

@@ -390,6 +390,7 @@ mod tests {
             notes: vec!["n".into()],
             help: None,
             edit: None,
+            no_change: None,
             replay: None,
             count: 3,
             builds: Vec::new(),

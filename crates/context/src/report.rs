@@ -437,6 +437,7 @@ impl Context {
             notes: Vec::new(),
             help: help.map(str::to_owned),
             edit: None,
+            no_change: None,
             replay: None,
             count: 1,
             builds: Vec::new(),

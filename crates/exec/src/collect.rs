@@ -299,6 +299,7 @@ impl Collected {
             notes,
             help: finding.help.clone(),
             edit: None,
+            no_change: None,
             replay: None,
             count: *count.unwrap_or(&finding.count),
             builds: Vec::new(),

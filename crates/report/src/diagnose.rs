@@ -13,7 +13,7 @@ use super::language;
 use super::memory::{MemoryNames, Region};
 use super::source::{SourceFile, Sources};
 use super::view::View;
-use super::{About, Diagnostic, Label, Location, Who};
+use super::{About, Diagnostic, Label, Location, NoChange, Who};
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
 use place::locate;
@@ -94,9 +94,12 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     for one in &guilty {
         labels.extend(callers(one, &labels));
     }
-    let (help, edit) = match help::help(finding, &guilty, kernel, &scene.steps) {
-        Some(advice) => (Some(advice.text), advice.edit),
-        None => (None, None),
+    let advice = help::help(finding, &guilty, kernel, &scene.steps);
+    let help = advice.as_ref().map(|a| a.text.clone());
+    let (edit, no_change) = match advice.map(|a| a.change) {
+        Some(Ok(edit)) => (Some(edit), None),
+        Some(Err(why)) => (None, Some(why)),
+        None => (None, Some(NoChange::of_rule(finding.rule))),
     };
     let mut diagnostic = Diagnostic {
         rule: finding.rule,
@@ -110,6 +113,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
             .collect(),
         help,
         edit,
+        no_change,
         replay: None,
         count: finding.count,
         builds: Vec::new(),

@@ -6,6 +6,8 @@ mod between;
 mod divergent;
 mod edits;
 mod expression;
+mod mask;
+mod message;
 mod race;
 mod roles;
 mod scope;
@@ -16,7 +18,7 @@ use super::kernel_view::meets_grid;
 use super::language::Language;
 use super::memory::Region;
 use super::source::SourceFile;
-use super::{KernelView, View};
+use super::{KernelView, NoChange, View};
 use crate::edit::Edit;
 use barrier::{Unplaced, Wanted};
 use between::between;
@@ -46,6 +48,13 @@ fn has_no_mask(instruction: &str) -> bool {
     };
     let family = name.trim_start().split('.').next().unwrap_or_default();
     ["wmma", "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma"].contains(&family)
+}
+
+/// Whether an instruction is the barrier of a whole block, `__syncthreads()`.
+fn is_of_block(instruction: &str) -> bool {
+    let code = instruction.trim().trim_end_matches(';');
+    let words: Vec<&str> = code.split_whitespace().collect();
+    matches!(words[..], [name, "0"] if name.contains("bar"))
 }
 
 /// A source line on the call path of an instruction.
@@ -120,12 +129,31 @@ pub fn barrier_between(
 #[derive(Clone, Debug)]
 pub(super) struct Advice {
     pub text: String,
-    pub edit: Option<Edit>,
+    /// The change, or why none is named.
+    pub change: Result<Edit, NoChange>,
 }
 
 impl From<String> for Advice {
     fn from(text: String) -> Advice {
-        Advice { text, edit: None }
+        Advice::with(text, None)
+    }
+}
+
+impl Advice {
+    /// With the change that it advises, if its place was found.
+    fn with(text: impl Into<String>, edit: Option<Edit>) -> Advice {
+        Advice {
+            text: text.into(),
+            change: edit.ok_or(NoChange::NotFound),
+        }
+    }
+
+    /// Without a change, for a reason.
+    fn explained(why: NoChange, text: impl Into<String>) -> Advice {
+        Advice {
+            text: text.into(),
+            change: Err(why),
+        }
     }
 }
 
@@ -142,6 +170,15 @@ fn barrier_advice(
     more: &str,
 ) -> Result<Advice, Unplaced> {
     let placed = barrier::place(earlier, later, wanted, defines(view))?;
+    if let Some(line) = placed.moved {
+        return Ok(Advice {
+            text: format!(
+                "move the barrier of line {line} out of the condition around it, to where all threads of the block come {}{more}",
+                placed.place
+            ),
+            change: Ok(placed.edit),
+        });
+    }
     let also = match (wanted, placed.barrier) {
         (Wanted::Either | Wanted::BlockOrWarp, "__syncthreads()") => {
             " (or `__syncwarp()` if only lanes of one warp share the data)"
@@ -150,7 +187,7 @@ fn barrier_advice(
     };
     Ok(Advice {
         text: format!("put `{}`{also} {}{more}", placed.barrier, placed.place),
-        edit: Some(placed.edit),
+        change: Ok(placed.edit),
     })
 }
 
@@ -194,7 +231,8 @@ pub(super) fn help(
         && later.launch != earlier.launch
         && finding.rule != Rule::MissingDependencyWait
     {
-        return unordered(earlier, later, guilty, steps).map(Advice::from);
+        return unordered(earlier, later, guilty, steps)
+            .map(|text| Advice::explained(NoChange::Host, text));
     }
     let at = |index: usize| {
         guilty
@@ -243,7 +281,9 @@ pub(super) fn help(
                     "let one thread write it at {}, or use an atomic operation such as `atomicOr` or `atomicExch`",
                     at(0)
                 ),
-                edit: one.and_then(|one| edits::atomic_exchange(one, bytes, defines(view))),
+                change: one
+                    .and_then(|one| edits::atomic_exchange(one, bytes, defines(view)))
+                    .ok_or(NoChange::Meaning),
             });
         }
         Rule::LockstepAssumption => {
@@ -254,6 +294,15 @@ pub(super) fn help(
             )
         }
         Rule::DivergentBarrier => return Some(divergent(finding, guilty, view)),
+        Rule::BarrierAfterExit if let Some(edit) = edits::joined_by_all(&guilty[0], defines(view)) => {
+            return Some(Advice::with(
+                format!(
+                    "let all threads of the block reach {}: put the work in a condition instead of leaving before it",
+                    at(0)
+                ),
+                Some(edit),
+            ));
+        }
         Rule::BarrierAfterExit => match guilty.get(1) {
             // Where a `return` stands early, the instruction that exits has the line of the kernel's end.
             Some(exit) if line_of(guilty.first()?) < line_of(exit) => format!(
@@ -271,6 +320,11 @@ pub(super) fn help(
             "let all 32 lanes of the warp execute {}: the instruction works for a whole warp and takes no mask",
             at(0)
         ),
+        Rule::WarpSyncMask
+            if let Some(mended) = mask::mend(guilty.first()?, defines(view)) =>
+        {
+            return Some(Advice::with(mended.words, Some(mended.edit)));
+        }
         Rule::WarpSyncMask => match finding.ends.get(1).map(|e| e.action) {
             None => format!(
                 "include every lane that executes {} in the mask: compute it before the branch with `mask = __ballot_sync(0xffffffff, condition)`",
@@ -290,28 +344,41 @@ pub(super) fn help(
             const FENCE: &str = "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");";
             let shared = finding.place.is_some_and(|p| p.space == Space::Shared);
             let writer = guilty.get(1).filter(|_| shared);
-            return Some(Advice {
-                text: format!(
+            return Some(Advice::with(
+                format!(
                     "let each thread that writes call `cuda::ptx::fence_proxy_async(space_shared)` (`fence.proxy.async.shared::cta`) after {}, before the barrier",
                     at(1)
                 ),
-                edit: writer.and_then(|one| edits::behind(one, FENCE, defines(view))),
+                writer.and_then(|one| edits::behind(one, FENCE, defines(view))),
+            ));
+        }
+        Rule::ClusterMemory => {
+            let one = guilty.first()?;
+            let edit = |before| barrier::of_cluster(one, before, defines(view));
+            return Some(match guilty.len() {
+                0 | 1 => Advice::with(
+                    format!(
+                        "let all threads of the cluster call {CLUSTER_BARRIER} before {}",
+                        at(0)
+                    ),
+                    edit(true),
+                ),
+                _ if one.instruction.contains(".async") => Advice::explained(
+                    NoChange::Protocol,
+                    format!(
+                        "let threads of the block that ends wait for the mbarrier at which {} completes: a barrier of the cluster does not wait for it",
+                        at(0)
+                    ),
+                ),
+                _ => Advice::with(
+                    format!(
+                        "let all threads of the cluster call {CLUSTER_BARRIER} after {}, before they exit",
+                        at(0)
+                    ),
+                    edit(false),
+                ),
             });
         }
-        Rule::ClusterMemory => match guilty.len() {
-            0 | 1 => format!(
-                "let all threads of the cluster call {CLUSTER_BARRIER} before {}",
-                at(0)
-            ),
-            _ if guilty[0].instruction.contains(".async") => format!(
-                "let threads of the block that ends wait for the mbarrier at which {} completes: a barrier of the cluster does not wait for it",
-                at(0)
-            ),
-            _ => format!(
-                "let all threads of the cluster call {CLUSTER_BARRIER} after {}, before they exit",
-                at(0)
-            ),
-        },
         Rule::MbarrierMisuse => match finding.detail {
             Detail::Mbarrier(Fault::Arrivals { .. }) => format!(
                 "initialise the mbarrier with the number of all arrivals of a phase, or arrive with a smaller count at {}",
@@ -326,13 +393,13 @@ pub(super) fn help(
         Rule::NonCoherentRead => {
             let read = guilty.first()?;
             if let Some(edit) = edits::without_ldg(read, defines(view)) {
-                return Some(Advice {
-                    text: format!(
+                return Some(Advice::with(
+                    format!(
                         "read it without `__ldg` at {}, or write it in an earlier launch; a barrier does not help",
                         at(0)
                     ),
-                    edit: Some(edit),
-                });
+                    Some(edit),
+                ));
             }
             let frame = &read.frames[0];
             let line = frame.file.line(frame.line).unwrap_or_default();
@@ -369,11 +436,19 @@ pub(super) fn help(
                 at(0)
             ),
         },
-        Rule::Deadlock if matches!(finding.detail, Detail::Phases(_)) => phase(finding, at(0)),
-        Rule::Deadlock => format!(
-            "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
-            at(0)
-        ),
+        Rule::Deadlock if matches!(finding.detail, Detail::Phases(_)) => {
+            return Some(Advice::explained(NoChange::Protocol, phase(finding, at(0))));
+        }
+        Rule::Deadlock => {
+            let text = format!(
+                "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
+                at(0)
+            );
+            return Some(match is_of_block(&guilty.first()?.instruction) {
+                true => text.into(),
+                false => Advice::explained(NoChange::Protocol, text),
+            });
+        }
         Rule::AssertionFailed => format!(
             "find out which value breaks the condition at {}; if another finding is about it, mend that first",
             at(0)
@@ -412,7 +487,7 @@ pub(super) fn help(
         Rule::OutOfBounds => {
             if let Detail::Image { why, surface } = finding.detail {
                 let kind = if surface { "surface" } else { "texture" };
-                return Some(Advice::from(match why {
+                return Some(Advice::explained(NoChange::Host, match why {
                     ImageFault::Unbound => {
                         format!(
                             "bind something to the {kind} reference of {} before the launch",
@@ -428,7 +503,7 @@ pub(super) fn help(
             }
             let place = finding.place?;
             if view.is_some_and(|v| v.memory.far(&place).is_some()) {
-                return Some(Advice::from(format!(
+                return Some(Advice::explained(NoChange::Meaning, format!(
                     "let {} name ranks below `cluster.num_blocks()`, which is 1 in a launch without clusters",
                     at(0)
                 )));
@@ -438,7 +513,7 @@ pub(super) fn help(
                     "check the pointer at {}: it points to no memory of the device",
                     at(0)
                 ))
-                .map(Advice::from);
+                .map(|text| Advice::explained(NoChange::Meaning, text));
             }
             let meant = view.and_then(|v| v.memory.meant(finding));
             match meant.and_then(|r: &Region| r.before(&place)) {
@@ -462,7 +537,12 @@ pub(super) fn help(
             _ => format!("write it before {}", at(0)),
         },
         Rule::UseAfterFree => match finding.ends.first()?.action {
-            Action::Free => format!("let only one thread free it, once, at {}", at(0)),
+            Action::Free => {
+                return Some(Advice::explained(
+                    NoChange::Meaning,
+                    format!("let only one thread free it, once, at {}", at(0)),
+                ));
+            }
             _ => format!("free it after {}", at(0)),
         },
         Rule::BankConflict => format!(
@@ -482,7 +562,7 @@ pub(super) fn help(
             return None;
         }
     };
-    Some(text.into())
+    Some(Advice::explained(NoChange::of_rule(finding.rule), text))
 }
 
 /// Two operations of the host program that nothing orders.

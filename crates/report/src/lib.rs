@@ -22,6 +22,7 @@ mod language;
 pub mod markdown;
 pub mod memory;
 mod merge;
+mod no_change;
 pub mod proof;
 pub mod sarif;
 pub mod source;
@@ -42,6 +43,7 @@ pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
 pub use memory::Region;
 pub use merge::merge;
+pub use no_change::NoChange;
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
 pub use unreached::{note_lines, source_place};
@@ -107,6 +109,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The same as a change of the source, where one can be named.
     pub edit: Option<Edit>,
+    /// Why there is no such change, where a help says what to do.
+    pub no_change: Option<NoChange>,
     /// The command that reproduces it.
     pub replay: Option<String>,
     /// How many times it occurred.

@@ -131,6 +131,7 @@ impl Difference {
             notes: vec![self.sentence()],
             help: Some(help.to_owned()),
             edit: None,
+            no_change: Some(report::NoChange::Meaning),
             replay: None,
             count: 1,
             builds: Vec::new(),

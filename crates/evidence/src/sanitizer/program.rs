@@ -263,6 +263,7 @@ fn diagnostic(record: &Record, ends: &[&End], sources: &mut Sources) -> Diagnost
         labels,
         notes,
         edit: None,
+        no_change: None,
         replay: None,
         count: ends.iter().filter_map(|e| e.count).max().unwrap_or(1),
         builds: Vec::new(),

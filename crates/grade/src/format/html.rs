@@ -356,6 +356,7 @@ fn diagnostic(cause: &Cause, seen: &Seen, assignment: &Assignment) -> Diagnostic
         notes: seen.notes.clone(),
         help: cause.help.clone(),
         edit: None,
+        no_change: None,
         replay: seen
             .replay
             .as_ref()

@@ -1,10 +1,10 @@
 //! How to wait for an asynchronous copy: by its mbarrier, its bulk group or its group, and whether other threads have to be told.
 
-use super::barrier::{self, Wanted};
+use super::barrier::{self, Unplaced, Wanted};
 use super::between::between;
 use super::{Advice, Guilty, defines, edits, roles};
-use crate::KernelView;
 use crate::edit::Edit;
+use crate::{KernelView, NoChange};
 use detect::finding::{Action, Detail, Finding};
 use simt::observer::RegisterFault;
 
@@ -35,16 +35,16 @@ pub(super) fn hazard(
     }
     // Others than the thread that waits have to learn of it.
     let told = |wait: String, code: &str| match own {
-        true => Advice {
-            text: format!("{wait} {place}"),
-            edit: edits::behind(&guilty[1], code, defines(view)),
-        },
+        true => Advice::with(
+            format!("{wait} {place}"),
+            edits::behind(&guilty[1], code, defines(view)),
+        ),
         false => match roles::advice(finding, guilty, view) {
-            Some(roles) => format!("{wait}; {roles}").into(),
-            None => Advice {
-                text: format!("{wait}, then call `__syncthreads()`, {place}"),
-                edit: before_barrier(guilty, code, view),
-            },
+            Some(roles) => Advice::explained(NoChange::Protocol, format!("{wait}; {roles}")),
+            None => Advice::with(
+                format!("{wait}, then call `__syncthreads()`, {place}"),
+                before_barrier(guilty, code, view),
+            ),
         },
     };
     if copy.action == Action::Multiply {
@@ -52,10 +52,10 @@ pub(super) fn hazard(
         let line = guilty[0].frames.last()?.line;
         return Some(match here.action {
             Action::Exit => Advice::from(format!("{wait} before they exit")),
-            _ if own => Advice {
-                text: format!("{wait} before line {line}"),
-                edit: edits::behind(&guilty[1], PRODUCTS, defines(view)),
-            },
+            _ if own => Advice::with(
+                format!("{wait} before line {line}"),
+                edits::behind(&guilty[1], PRODUCTS, defines(view)),
+            ),
             _ => Advice::from(format!(
                 "{wait}, then let the threads meet (`__syncthreads()`), before line {line}"
             )),
@@ -70,10 +70,10 @@ pub(super) fn hazard(
             "let the thread that began the copy close its group and wait for it (`cp_async_bulk_commit_group()`, `{wait}(n32_t<0>{{}})`)"
         );
         return Some(match here.action {
-            Action::Exit => Advice {
-                text: format!("{wait} before it exits"),
-                edit: edits::behind(&guilty[1], BULK, defines(view)),
-            },
+            Action::Exit => Advice::with(
+                format!("{wait} before it exits"),
+                edits::behind(&guilty[1], BULK, defines(view)),
+            ),
             _ => told(wait, BULK),
         });
     }
@@ -85,13 +85,21 @@ pub(super) fn hazard(
 const BULK: &str =
     "asm volatile(\"cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\" ::: \"memory\");";
 const PRODUCTS: &str = "asm volatile(\"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");";
-const GROUPS: &str = "asm volatile(\"cp.async.wait_all;\" ::: \"memory\");";
+pub(super) const GROUPS: &str = "asm volatile(\"cp.async.wait_all;\" ::: \"memory\");";
 
 /// A barrier between a copy and an access, and before it what waits for copies.
-fn before_barrier(guilty: &[Guilty], wait: &str, view: Option<&KernelView<'_>>) -> Option<Edit> {
+pub(super) fn before_barrier(
+    guilty: &[Guilty],
+    wait: &str,
+    view: Option<&KernelView<'_>>,
+) -> Option<Edit> {
     let [access, copy, ..] = guilty else {
         return None;
     };
-    let placed = barrier::place(copy, access, Wanted::Block, defines(view)).ok()?;
-    edits::waits_before_barrier(placed.edit, wait)
+    match barrier::place(copy, access, Wanted::Block, defines(view)) {
+        Ok(placed) => edits::waits_before_barrier(placed.edit, wait),
+        // The wait is missing alone: of each thread for its own copies, before the barrier that is there.
+        Err(Unplaced::There) => edits::behind(copy, wait, defines(view)),
+        Err(_) => None,
+    }
 }

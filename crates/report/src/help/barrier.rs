@@ -8,7 +8,10 @@
 //!
 //! Not seen: what macros hide; `goto`; a barrier in a function that is called between the two.
 
+mod guarded;
 mod repair;
+
+pub(super) use guarded::without_return;
 
 use super::expression::{assigned, declared, identifiers, is_pure, leaves, update};
 use super::text::Text;
@@ -27,6 +30,8 @@ pub(super) enum Wanted {
     Either,
     /// One of the warp.
     Warp,
+    /// One of the cluster.
+    Cluster,
 }
 
 /// Why no barrier is placed.
@@ -34,15 +39,25 @@ pub(super) enum Wanted {
 pub(super) enum Unplaced {
     /// The source is not there, is not CUDA C++, or is not read that far: where a barrier may stand is for the reader to see.
     Unread,
+    /// One is there already that all of its threads reach.
+    There,
     /// Not all of its threads come there. The line of the condition that keeps some away, where it is around the place.
     Apart(Option<u32>),
 }
 
+/// What all threads of a cluster meet at: where the file has cooperative groups, and where not.
+const CLUSTER: [&str; 2] = [
+    "cooperative_groups::this_cluster().sync()",
+    "asm volatile(\"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\" ::: \"memory\")",
+];
+
 /// Where a barrier goes.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    /// `__syncthreads()` or `__syncwarp()`.
+    /// `__syncthreads()`, `__syncwarp()`, or one of the cluster.
     pub barrier: &'static str,
+    /// The line of a barrier that is there, and is moved.
+    pub moved: Option<u32>,
     /// Where, in words: `between line 6 and line 8`.
     pub place: String,
     /// The change.
@@ -91,6 +106,23 @@ pub(super) fn place(
         }
     }
     Err(why)
+}
+
+/// A barrier of the cluster before all that a kernel does with an access, or behind it.
+pub(super) fn of_cluster(one: &Guilty, before: bool, defines: &[String]) -> Option<Edit> {
+    let frame = one.frames.last().filter(|_| one.in_source)?;
+    let text = Text::of(&frame.file, defines);
+    let tree = text.tree();
+    let id = text.at(frame)?;
+    let body = *tree.get(tree.function_of(id)).parts.first()?;
+    let mut placing = Placing::of(&text, Wanted::Cluster);
+    let part = placing.part(body, id).ok()?;
+    let name = placing.behind(part).ok()?;
+    let start = tree.get(part).span.start;
+    Edit::new(vec![match before {
+        true => text.insert(start, format!("{name};\n{}", text.indentation(start))),
+        false => text.behind(part, &format!("{name};")),
+    }])
 }
 
 /// A barrier that only some threads reach, moved to behind or around the branch: the changes.
@@ -155,16 +187,23 @@ impl<'t> Placing<'t> {
         let code = self.tree.text(&statement.span);
         let function = self.tree.get(self.tree.function_of(id));
         let of_warp = matches!(self.wanted, Wanted::Warp | Wanted::Either);
+        if self.wanted == Wanted::Cluster {
+            let met = code.contains("cluster") && (code.contains("sync(") || code.contains("wait"));
+            return statement.kind == Kind::Simple && met;
+        }
         statement.kind == Kind::Simple
             && (is_block_barrier(code, self.tree.text(&function.span))
-                || of_warp && (code.contains("__syncwarp") || code.contains("sync(")))
+                || of_warp
+                    && ["__syncwarp", ".sync(", "::sync("]
+                        .iter()
+                        .any(|word| code.contains(word)))
     }
 
     /// Whether all threads that a barrier is wanted for come to one that is there.
     fn is_reached(&mut self, id: StatementId) -> bool {
         let enough = match self.wanted {
             Wanted::Warp | Wanted::Either => Agreement::Warp,
-            Wanted::Block | Wanted::BlockOrWarp => Agreement::Block,
+            Wanted::Block | Wanted::BlockOrWarp | Wanted::Cluster => Agreement::Block,
         };
         self.agreements.behind(id) <= enough
     }
@@ -202,6 +241,17 @@ impl<'t> Placing<'t> {
         let function = self.tree.get(self.tree.function_of(at));
         let code = self.tree.text(&function.span);
         let of_warps = code.contains("__syncwarp") || code.contains("_sync(");
+        if self.wanted == Wanted::Cluster {
+            // What a block decides alike, another one may decide otherwise.
+            let mut around = self.tree.around(at).skip(1);
+            let decides = |kind: Kind| !matches!(kind, Kind::Block | Kind::Function | Kind::For);
+            let apart = around.any(|id| decides(self.tree.get(id).kind));
+            let groups = self.text.file.text.contains("cooperative_groups");
+            return match agreement == Agreement::Block && !apart {
+                true => Ok(CLUSTER[usize::from(!groups)]),
+                false => Err(Unplaced::Apart(self.apart(at))),
+            };
+        }
         match (self.wanted, agreement) {
             (_, Agreement::None) | (Wanted::Block, Agreement::Warp) => {
                 Err(Unplaced::Apart(self.apart(at)))
@@ -290,7 +340,8 @@ impl<'t> Placing<'t> {
         let barred = self.barred(&there);
         // One that some threads miss is to be moved, not to be joined by another.
         if let (false, Some(missed)) = (barred, there.first()) {
-            return Err(Unplaced::Apart(self.apart(*missed)));
+            let missed = *missed;
+            return self.moved(missed, pf, pl, (from, to));
         }
         let around = tree.loop_of(pf);
         let mut changes = Vec::new();
@@ -350,10 +401,46 @@ impl<'t> Placing<'t> {
             changes.push(change);
         }
         Ok(Placed {
-            barrier: barrier.ok_or(Unplaced::Unread)?,
+            barrier: barrier.ok_or(if barred {
+                Unplaced::There
+            } else {
+                Unplaced::Unread
+            })?,
+            moved: None,
             place: words.join(", and "),
             edit: Edit::new(changes).ok_or(Unplaced::Unread)?,
         })
+    }
+
+    /// The barrier that some threads miss, moved to where all of them come, if that orders two parts of a block.
+    fn moved(
+        &mut self,
+        missed: StatementId,
+        first: StatementId,
+        last: StatementId,
+        (from, to): (u32, u32),
+    ) -> Result<Placed, Unplaced> {
+        let unplaced = Err(Unplaced::Apart(self.apart(missed)));
+        if let Some(body) = self.tree.loop_of(first) {
+            let inner = *self.tree.get(body).parts.last().ok_or(Unplaced::Unread)?;
+            let mut back = self.barriers(last, inner, true);
+            back.extend(self.barriers(first, inner, false));
+            if !self.barred(&back) {
+                return unplaced;
+            }
+        }
+        if self.wanted == Wanted::Cluster {
+            return unplaced;
+        }
+        match self.moved_out(missed) {
+            Some(edit) => Ok(Placed {
+                barrier: "__syncthreads()",
+                moved: Some(self.line(missed)),
+                place: format!("between line {from} and line {to}"),
+                edit,
+            }),
+            None => unplaced,
+        }
     }
 
     /// A barrier in front of all that a function does, and the function's line.
@@ -507,6 +594,7 @@ impl<'t> Placing<'t> {
         let (barrier, changes) = self.end_of_turn(around, last)?;
         Ok(Placed {
             barrier,
+            moved: None,
             place: format!(
                 "after line {}, at the end of each turn of the loop of line {}",
                 self.last_line(last),
@@ -519,7 +607,7 @@ impl<'t> Placing<'t> {
 
 /// Whether a statement is a barrier of the block, in a function's text that declares its group: `__syncthreads()`, `group.sync()` of a group
 /// that is no part of the block.
-fn is_block_barrier(statement: &str, function: &str) -> bool {
+pub(super) fn is_block_barrier(statement: &str, function: &str) -> bool {
     const WHOLE: [&str; 4] = [
         "__syncthreads",
         "bar.sync",

@@ -2,8 +2,8 @@
 
 use super::between::in_loop;
 use super::{Guilty, defines, edits};
-use crate::KernelView;
 use crate::help::Advice;
+use crate::{KernelView, NoChange};
 use detect::finding::{Action, Finding};
 
 /// What to do about the barrier.
@@ -20,32 +20,34 @@ pub(super) fn divergent(
     };
     let moved = || edits::moved_barrier(here, there, end.action, defines(view));
     match end.action {
-        Action::Wait => Advice {
-            text: format!(
+        Action::Wait => Advice::with(
+            format!(
                 "let all threads of the block reach one barrier: replace those at {} and {} by one outside the condition",
                 here.place(),
                 there.place()
             ),
-            edit: moved(),
-        },
-        Action::Exit => format!(
-            "let no thread exit at {} before the barrier at {}: put the work in a condition instead",
-            there.place(),
-            here.place()
-        )
-        .into(),
-        _ if let Some(edit) = moved() => Advice {
-            text: format!(
+            moved(),
+        ),
+        Action::Exit => Advice::with(
+            format!(
+                "let no thread exit at {} before the barrier at {}: put the work in a condition instead",
+                there.place(),
+                here.place()
+            ),
+            edits::joined_by_all(here, defines(view)),
+        ),
+        _ if let Some(edit) = moved() => Advice::with(
+            format!(
                 "move the barrier at {} out of the condition, so that all threads of the block reach it",
                 here.place()
             ),
-            edit: Some(edit),
-        },
-        _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => format!(
+            Some(edit),
+        ),
+        // Who is to go round more often, or to wait for the others, is not in the code.
+        _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => Advice::explained(NoChange::Meaning, format!(
             "let all threads of the block execute the barrier at {} the same number of times: leave the surrounding loop together, and put the work, not the barrier, under the condition",
             here.place()
-        )
-        .into(),
+        )),
         _ => format!(
             "move the barrier at {} out of the condition, so that all threads of the block reach it",
             here.place()

@@ -1,20 +1,94 @@
 //! The changes that helps advise besides barriers: atomic operations, fences, scopes, and barriers that are moved.
 
 use super::Guilty;
-use super::barrier::moved_out;
-use super::expression::{identifiers, update};
+use super::barrier::{moved_out, without_return};
+use super::expression::{identifiers, is_pure, update};
 use super::text::Text;
 use crate::edit::{Change, Edit};
 use detect::finding::Action;
 use std::collections::BTreeSet;
-use toolchain::cuda_text::{Kind, StatementId};
+use toolchain::cuda_text::{Agreement, Agreements, Kind, StatementId};
 
 /// The statement that an access is in, and its file.
 fn statement(one: &Guilty, defines: &[String]) -> Option<(Text, StatementId)> {
     let frame = one.frames.first().filter(|_| one.in_source)?;
     let text = Text::of(&frame.file, defines);
+    let mut id = text.at(frame)?;
+    let tree = text.tree();
+    // What a condition decides, where that is one statement: the compiler gives it the condition's place.
+    while let [only] = tree.get(id).parts[..]
+        && matches!(tree.get(id).kind, Kind::If | Kind::Block)
+    {
+        id = only;
+    }
+    (tree.get(id).kind == Kind::Simple).then_some((text, id))
+}
+
+/// `if (x == c) { x = v; … }`, made `if (atomicCAS(&x, c, v) == c) { … }`, of a word at the store's access.
+pub(super) fn compare_and_swap(store: &Guilty, defines: &[String]) -> Option<Edit> {
+    let frame = store.frames.first().filter(|_| store.in_source)?;
+    let text = Text::of(&frame.file, defines);
+    let tree = text.tree();
     let id = text.at(frame)?;
-    (text.tree().get(id).kind == Kind::Simple).then_some((text, id))
+    let mut around = tree.around(id).skip(1);
+    let branch = around.find(|a| tree.get(*a).kind != Kind::Block)?;
+    let (statement, head) = (tree.get(branch), &tree.get(branch).head);
+    let (target, operator, value) =
+        update(text.written(&tree.get(id).span).strip_suffix(';')?.trim())?;
+    let then = statement.parts.first()?;
+    let first = *then == id || tree.get(*then).parts.first() == Some(&id);
+    let condition = text.written(head).trim();
+    let expected = match condition.strip_prefix('!') {
+        Some(negated) => (negated.trim() == target).then_some("0")?,
+        None => {
+            let (left, right) = condition.split_once("==")?;
+            (left.trim() == target && !right.contains(['&', '|', '='])).then_some(right.trim())?
+        }
+    };
+    let name = identifiers(target).next()?;
+    if statement.kind != Kind::If
+        || operator != "="
+        || !first
+        || !is_pure(value)
+        || is_word_type(&tree.code, name) != Some(true)
+    {
+        return None;
+    }
+    let new = format!(
+        "atomicCAS({}, {expected}, {value}) == {expected}",
+        address(target)
+    );
+    // One change, because the store moves into the condition.
+    let span = &tree.get(id).span;
+    let between = text.written(&(head.end..span.start)).trim_end();
+    let empty = if *then == id { ";" } else { "" };
+    Edit::new(vec![
+        text.replace(head.start..span.end, format!("{new}{between}{empty}")),
+    ])
+}
+
+/// Whether what a line reads is more than the old value of an update: a condition goes by it, or it is stored somewhere else, as in a swap.
+pub(super) fn moves_on(one: &Guilty, line: u32, defines: &[String]) -> bool {
+    let Some(frame) = one.frames.first().filter(|_| one.in_source) else {
+        return false;
+    };
+    let text = Text::of(&frame.file, defines);
+    let tree = text.tree();
+    let place = || {
+        let code = tree.code.lines().nth(line.checked_sub(1)? as usize)?;
+        let column = (code.len() - code.trim_start().len()) as u32;
+        tree.at(tree.offset(line, column)?)
+    };
+    let Some(id) = place() else { return false };
+    let written = tree.text(&tree.get(id).span).trim_end_matches(';');
+    let moved = update(written).is_some_and(|(target, operator, value)| {
+        operator == "=" && target.contains('[') && value.contains('[') && target != value
+    });
+    match tree.get(id).kind {
+        Kind::Simple => moved,
+        // A loop or a branch that goes by it, in other threads than the one that writes.
+        kind => kind.is_loop() || kind == Kind::If,
+    }
 }
 
 /// An update of one statement, made atomic.
@@ -99,13 +173,15 @@ pub(super) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
     Edit::new(vec![text.replace(span, new)])
 }
 
-/// A plain store of one value by many, made an atomic exchange, where the element has a type that `atomicExch` takes.
+/// A plain store of one constant by many, made an atomic exchange, where the element has a type that `atomicExch` takes.
 pub(super) fn atomic_exchange(one: &Guilty, bytes: u32, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let written = text.written(&text.tree().get(id).span.clone()).to_owned();
-    let (target, ..) = update(&written)?;
+    let (target, _, value) = update(written.strip_suffix(';')?.trim())?;
     let name = identifiers(target).next()?;
-    let fits = bytes == 4 && is_word_type(&text.tree().code, name)?;
+    // What is computed may differ with other inputs, and then it counts whose value stays.
+    let constant = ["true", "false"].contains(&value) || value.parse::<i64>().is_ok();
+    let fits = constant && bytes == 4 && is_word_type(&text.tree().code, name)?;
     fits.then(|| atomic_store(one, defines))?
 }
 
@@ -170,7 +246,9 @@ pub(super) fn waits_before_barrier(mut edit: Edit, wait: &str) -> Option<Edit> {
 
 /// Scopes of the block, wherever a file names them, made scopes of the device: for scopes that stand in macros and constants.
 pub(super) fn wider_file(one: &Guilty) -> Option<Edit> {
-    const NARROW: [(&str, &str); 2] = [
+    const NARROW: [(&str, &str); 3] = [
+        // A macro that makes the names.
+        ("##_block", ""),
         ("__threadfence_block", "__threadfence"),
         ("thread_scope_block", "thread_scope_device"),
     ];
@@ -213,6 +291,13 @@ pub(super) fn fence_behind(
     let code = tree.code.lines().nth(line.checked_sub(1)? as usize)?;
     let column = (code.len() - code.trim_start().len()) as u32;
     let (poll, read) = (tree.at(tree.offset(line, column)?)?, text.at(frame)?);
+    if tree.function_of(poll) != tree.function_of(read) {
+        // A function that waits: behind its loop.
+        let whole = tree.loop_of(poll).unwrap_or(poll);
+        let parent = tree.get(tree.get(whole).parent?).kind;
+        let fence = format!("{fence};");
+        return (parent == Kind::Block).then(|| Edit::new(vec![text.behind(whole, &fence)]))?;
+    }
     let outwards: Vec<StatementId> = tree.around(poll).collect();
     let common = tree.around(read).find(|id| outwards.contains(id))?;
     let statement = tree.get(common);
@@ -315,6 +400,12 @@ pub(super) fn wider_fences(
     Edit::new(changes)
 }
 
+/// A barrier that threads leave before, and that all of them come to: it is moved, or they stay.
+pub(super) fn joined_by_all(here: &Guilty, defines: &[String]) -> Option<Edit> {
+    let (text, id) = statement(here, defines)?;
+    moved_out(&text, id).or_else(|| without_return(&text, id))
+}
+
 /// A barrier that some threads do not reach, moved to where all do; two of both ways of a branch, made one behind it.
 pub(super) fn moved_barrier(
     here: &Guilty,
@@ -323,11 +414,20 @@ pub(super) fn moved_barrier(
     defines: &[String],
 ) -> Option<Edit> {
     let (text, id) = statement(here, defines)?;
-    let edit = moved_out(&text, id)?;
     if other != Action::Wait {
-        return Some(edit);
+        return moved_out(&text, id);
     }
     let (theirs, second) = statement(there, defines)?;
+    let mut agreements = Agreements::of(text.tree());
+    let Some(edit) = moved_out(&text, id) else {
+        // The other one is the one that some miss.
+        let all_come = agreements.behind(id) == Agreement::Block;
+        return (all_come && theirs.file.path == text.file.path)
+            .then(|| moved_out(&theirs, second))?;
+    };
+    if theirs.file.path == text.file.path && agreements.behind(second) == Agreement::Block {
+        return Some(edit);
+    }
     let same = theirs.tree().around(second).any(|around| {
         text.tree()
             .around(id)

@@ -1,13 +1,13 @@
 //! Races: the barrier, the atomic operation or the fence that orders two accesses.
 
-use super::barrier::{Unplaced, Wanted};
-use super::between::between;
+use super::barrier::{self, Unplaced, Wanted};
+use super::between::{between, in_loop};
 use super::{
-    Advice, CLUSTER_BARRIER, Guilty, apart, barrier_advice, defines, edits, if_reached, roles,
-    same_line, update,
+    Advice, CLUSTER_BARRIER, Guilty, apart, async_copy, barrier_advice, defines, edits, if_reached,
+    message, roles, same_line, update,
 };
-use crate::KernelView;
 use crate::diagnose::own_line;
+use crate::{KernelView, NoChange};
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
 use simt::observer::Space;
@@ -25,7 +25,7 @@ pub(super) fn race(
     if place.space == Space::Shared && earlier.block != later.block {
         // An update of another block's memory wants an atomic operation, as one of its own does.
         let update = update::advice(finding, guilty, view);
-        return update.or_else(|| Some(of_cluster(a, b).into()));
+        return update.or_else(|| Some(of_cluster(a, b, view)));
     }
     if let Some(mask) = edits::active_mask(a, b, defines(view))
         && (earlier.block, earlier.thread.warp()) == (later.block, later.thread.warp())
@@ -59,16 +59,18 @@ pub(super) fn race(
             let one = if plain { b } else { a };
             // A lock or flag that is written plainly; a sum that one block zeroes is not mended by an atomic.
             return Some(match view.is_some_and(|v| sets(v, atomic_end)) {
-                true => Advice {
-                    text: format!(
+                true => Advice::with(
+                    format!(
                         "{place} is a plain write, but the other access is atomic: write it with `atomicExch(&…, …)`"
                     ),
-                    edit: edits::atomic_store(one, defines(view)),
-                },
-                false if earlier.block != later.block => format!(
-                    "set it before the launch (`cudaMemset`), or in a launch before: {place} writes it while other blocks update it, and nothing orders the blocks of a launch"
-                )
-                .into(),
+                    edits::atomic_store(one, defines(view)),
+                ),
+                false if earlier.block != later.block => Advice::explained(
+                    NoChange::Host,
+                    format!(
+                        "set it before the launch (`cudaMemset`), or in a launch before: {place} writes it while other blocks update it, and nothing orders the blocks of a launch"
+                    ),
+                ),
                 false => format!(
                     "set it before all updates: {place} writes it while other threads update it"
                 )
@@ -85,11 +87,17 @@ pub(super) fn race(
             true => format!("let {}", a.place()),
             false => format!("let both {} and {}", a.place(), b.place()),
         };
-        return Some(format!(
-            "two accesses are atomic to each other only if they cover the same bytes: {lines} use the same type for this memory, or give each type its own memory"
-        ).into());
+        return Some(Advice::explained(
+            NoChange::Layout,
+            format!(
+                "two accesses are atomic to each other only if they cover the same bytes: {lines} use the same type for this memory, or give each type its own memory"
+            ),
+        ));
     }
     let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
+    if let Some(advice) = half_strong((earlier, later), (a, b), view) {
+        return Some(advice);
+    }
     if let Some(advice) = update::advice(finding, guilty, view) {
         return Some(advice);
     }
@@ -97,35 +105,58 @@ pub(super) fn race(
         return Some(advice);
     }
     if earlier.block != later.block {
-        return Some(if same_line && writes {
-            format!(
-                "give each block its own element at {}, or let only one block write it",
-                a.place()
+        let ends = match earlier.action {
+            Action::Write => (a, b),
+            _ => (b, a),
+        };
+        if !writes && let Some(message) = message::complete(ends, "__threadfence()", defines(view))
+        {
+            return Some(Advice::with(
+                format!(
+                    "complete the message between the blocks: put {}",
+                    message.words
+                ),
+                Some(message.edit),
+            ));
+        }
+        let (why, text) = if same_line && writes {
+            (
+                NoChange::Meaning,
+                format!(
+                    "give each block its own element at {}, or let only one block write it",
+                    a.place()
+                ),
             )
         } else if same_line {
-            format!(
-                "the blocks of a launch run in any order: let {} read one buffer and write another",
-                a.place()
+            (
+                NoChange::Launches,
+                format!(
+                    "the blocks of a launch run in any order: let {} read one buffer and write another",
+                    a.place()
+                ),
             )
         } else {
-            format!(
-                "the blocks of a launch run in any order: split the kernel into two launches {}; or pass the data with an atomic flag, calling `__threadfence()` before setting the flag and after seeing it set",
-                between(a, b)
+            (
+                NoChange::Launches,
+                format!(
+                    "the blocks of a launch run in any order: split the kernel into two launches {}; or pass the data with an atomic flag, calling `__threadfence()` before setting the flag and after seeing it set",
+                    between(a, b)
+                ),
             )
-        }
-        .into());
+        };
+        return Some(Advice::explained(why, text));
     }
     if same_line && writes && !update::combines_places(finding, view) {
-        return Some(
+        return Some(Advice::explained(
+            NoChange::Meaning,
             format!(
                 "let only one thread write it, or give each thread its own element at {}",
                 a.place()
-            )
-            .into(),
-        );
+            ),
+        ));
     }
     if place.space == Space::Global && view.is_some_and(|v| v.grid.count() > 1) {
-        return Some(of_blocks(a, b).into());
+        return Some(Advice::explained(NoChange::Launches, of_blocks(a, b)));
     }
     let reason = match a.library && b.library && place.space == Space::Shared {
         true => {
@@ -141,14 +172,23 @@ pub(super) fn race(
     };
     if let Some(text) = of_copy(a, b) {
         let roles = roles::advice(finding, guilty, view);
-        return Some(roles.unwrap_or(text).into());
+        return Some(match roles {
+            Some(roles) => Advice::explained(NoChange::Protocol, roles),
+            None => {
+                // With the wait it is right whichever comes first.
+                let (copy, other) = if is_copy(a) { (a, b) } else { (b, a) };
+                let both = [other.clone(), copy.clone()];
+                let edit = async_copy::before_barrier(&both, async_copy::GROUPS, view);
+                Advice::with(text, edit.filter(|_| !copy.instruction.contains("bulk")))
+            }
+        });
     }
     let unplaced = match barrier_advice((a, b), wanted(earlier, later, view), view, &reason) {
         Ok(advice) => return Some(advice),
         Err(unplaced) => unplaced,
     };
     if let Some(text) = roles::advice(finding, guilty, view) {
-        return Some(text.into());
+        return Some(Advice::explained(NoChange::Protocol, text));
     }
     if let Unplaced::Apart(condition) = unplaced {
         return Some(apart(a, b, condition).into());
@@ -164,35 +204,79 @@ pub(super) fn race(
     Some(format!("put {barrier} {}{}{reason}", between(a, b), if_reached(a)).into())
 }
 
+/// A flag that is written plainly, and read with an access that is not.
+fn half_strong(
+    (earlier, later): (&End, &End),
+    (a, b): (&Guilty, &Guilty),
+    view: Option<&KernelView<'_>>,
+) -> Option<Advice> {
+    let strong = |end: &End| end.order.is_some_and(|(order, _)| order.is_strong());
+    let (write, read) = match (earlier.action, later.action) {
+        (Action::Write, Action::Read) => ((earlier, a), later),
+        (Action::Read, Action::Write) => ((later, b), earlier),
+        _ => return None,
+    };
+    let (end, one) = write;
+    if strong(end) || !strong(read) || earlier.block == later.block {
+        return None;
+    }
+    Some(Advice::with(
+        format!(
+            "{} is a plain write, but others wait for it: write it with `atomicExch(&…, …)`, or through a `volatile` pointer",
+            one.place()
+        ),
+        edits::atomic_store(one, defines(view)),
+    ))
+}
+
 /// What orders accesses of different blocks to the shared memory of one of them.
-fn of_cluster(a: &Guilty, b: &Guilty) -> String {
+fn of_cluster(a: &Guilty, b: &Guilty, view: Option<&KernelView<'_>>) -> Advice {
     const BARRIER: &str = CLUSTER_BARRIER;
     let copies = |one: &Guilty| one.instruction.contains(".async");
     match same_line(a, b) {
         _ if copies(a) || copies(b) => {
             let (copy, other) = if copies(a) { (a, b) } else { (b, a) };
-            format!(
+            Advice::explained(NoChange::Protocol, format!(
                 "let the thread at {} wait for the phase of its mbarrier in which the copy at {} completes; or let that copy begin behind {BARRIER} if it is the one that comes later",
                 other.place(),
                 copy.place()
-            )
+            ))
         }
         true => format!(
             "split {}: read into a register, let all threads of the cluster call {BARRIER}, then write",
             a.place()
-        ),
-        false => format!(
-            "let all threads of the cluster call {BARRIER} {}; a barrier of the block does not wait for other blocks",
-            between(a, b)
-        ),
+        )
+        .into(),
+        false => {
+            let placed = barrier::place(a, b, Wanted::Cluster, defines(view)).ok();
+            let place = placed.as_ref().map_or_else(|| between(a, b), |p| p.place.clone());
+            Advice::with(
+                format!(
+                    "let all threads of the cluster call {BARRIER} {place}; a barrier of the block does not wait for other blocks"
+                ),
+                placed.map(|p| p.edit),
+            )
+        }
     }
+}
+
+fn is_copy(one: &Guilty) -> bool {
+    one.instruction.contains("cp.async")
 }
 
 /// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.
 fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
-    let copies = |one: &Guilty| one.instruction.contains("cp.async");
+    // A copy that stands before the access, and in no loop, is meant to be first: another thread was ahead of it.
+    let (copy, access) = (&b.frames[0], &a.frames[0]);
+    let stands_first = copy.file.path == access.file.path
+        && copy.line < access.line
+        && !in_loop(&copy.file, copy.line);
+    let (a, b) = match is_copy(b) && !is_copy(a) && stands_first && b.in_source {
+        true => (b, a),
+        false => (a, b),
+    };
     let (first, second) = (a.place(), b.place());
-    match (copies(a), copies(b)) {
+    match (is_copy(a), is_copy(b)) {
         (true, false) => Some(format!(
             "let the threads that copy at {first} wait for their copies and then call `__syncthreads()` with the others, before {second}; or let {second} wait for the mbarrier at which the copies complete"
         )),
@@ -276,13 +360,13 @@ fn fence_after_poll(
         true => "`__threadfence_block()`",
         false => "`__threadfence()`",
     };
-    Some(Advice {
-        text: format!(
+    Some(Advice::with(
+        format!(
             "put {fence} between line {poll}, which sees the other thread's flag, and {}; or let line {poll} acquire: `cuda::atomic_ref` with `cuda::memory_order_acquire`",
             b.place()
         ),
-        edit: edits::fence_behind(b, poll, fence.trim_matches('`'), defines(view)),
-    })
+        edits::fence_behind(b, poll, fence.trim_matches('`'), defines(view)),
+    ))
 }
 
 /// What orders data that passes between warps through strong accesses.
@@ -299,11 +383,14 @@ pub(super) fn communication(
         false => "`__threadfence()`",
     };
     if later.action == Action::Write && earlier.action == Action::Write {
-        return Some(format!(
-            "let one thread write it; or write under a lock: call {fence} after it is taken, before the write at {}, and after the write at {}, before it is released",
-            b.place(),
-            a.place()
-        ).into());
+        return Some(Advice::explained(
+            NoChange::Meaning,
+            format!(
+                "let one thread write it; or write under a lock: call {fence} after it is taken, before the write at {}, and after the write at {}, before it is released",
+                b.place(),
+                a.place()
+            ),
+        ));
     }
     let shared = finding.place?.space == Space::Shared;
     if shared || view.is_some_and(|v| v.grid.count() == 1) {
@@ -313,7 +400,7 @@ pub(super) fn communication(
             Err(unplaced) => unplaced,
         };
         if let Some(text) = roles::advice(finding, guilty, view) {
-            return Some(text.into());
+            return Some(Advice::explained(NoChange::Protocol, text));
         }
         if let Unplaced::Apart(condition) = unplaced {
             return Some((apart(a, b, condition) + why).into());
@@ -332,6 +419,16 @@ pub(super) fn communication(
         Action::Read => (a, b),
         _ => (b, a),
     };
+    if let Some(message) = message::complete((write, read), fence.trim_matches('`'), defines(view))
+    {
+        return Some(Advice::with(
+            format!(
+                "complete the message between the threads: put {}",
+                message.words
+            ),
+            Some(message.edit),
+        ));
+    }
     Some(format!(
         "order the two with a flag or a lock: call {fence} after the write at {} before the flag is set, and after the flag is seen before the read at {}; or use `cuda::atomic_ref` with release and acquire",
         write.place(),

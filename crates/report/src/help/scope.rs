@@ -38,7 +38,7 @@ pub(super) fn scope(
     };
     let edit = edit.or_else(|| edits::wider_lines(&widened, to.trim_matches('`')));
     let edit = edit.or_else(|| edits::wider_file(one));
-    Some(Advice { text, edit })
+    Some(Advice::with(text, edit))
 }
 
 /// What is written at a place, if that can be told, and what to write instead.
@@ -120,5 +120,5 @@ fn fences(guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Advice {
         ),
         (true, None) => "use `__threadfence()`, or device scope on both sides".to_owned(),
     };
-    Advice { text, edit }
+    Advice::with(text, edit)
 }

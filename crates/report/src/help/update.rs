@@ -53,13 +53,22 @@ pub(super) fn advice(
     if let Some(view) = view
         && let (Some(one), Some(other)) = (part_of(later, view), part_of(earlier, view))
     {
-        let edit = (one.lines[0] == one.lines[1] && one.update.bytes >= 4)
-            .then(|| edits::atomic_update(a, defines(Some(view))))
-            .flatten();
-        return (one.lines == other.lines).then(|| Advice {
-            text: one.words(&other),
-            edit,
-        });
+        if one.lines[0] != one.lines[1]
+            && one.update.kind != UpdateKind::CompareAndSwap
+            && edits::moves_on(a, one.lines[0], defines(Some(view)))
+        {
+            return None;
+        }
+        let edit = match one.update.kind {
+            _ if one.update.bytes < 4 => None,
+            _ if one.lines[0] == one.lines[1] => edits::atomic_update(a, defines(Some(view))),
+            UpdateKind::CompareAndSwap => [a, b]
+                .into_iter()
+                .filter(|end| end.frames[0].line == one.lines[1])
+                .find_map(|end| edits::compare_and_swap(end, defines(Some(view)))),
+            _ => None,
+        };
+        return (one.lines == other.lines).then(|| Advice::with(one.words(&other), edit));
     }
     let place = finding.place?;
     let region = view.and_then(|v| v.memory.region(&place));

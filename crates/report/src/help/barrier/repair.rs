@@ -16,32 +16,56 @@ impl Placing<'_> {
         let name = self.behind(whole)?;
         let text = self.text.written(&statement.span).trim_end_matches(';');
         let (target, operator, value) = update(text).ok_or(Unplaced::Unread)?;
+        let function = tree.get(tree.function_of(id));
+        let used = |name: &str| {
+            let all = [&function.head, &function.span];
+            let mut all = all.into_iter().flat_map(|r| identifiers(tree.text(r)));
+            all.any(|n| n == name)
+        };
+        let read = ["value", "read", "before"].into_iter().find(|n| !used(n));
+        let read = read.ok_or(Unplaced::Unread)?;
         let indentation = self.text.indentation(span.start);
         let deeper = format!("{indentation}    ");
         let (value, store) = match branch {
-            None => (value.to_owned(), format!("{target} {operator} value;")),
+            None => (value.to_owned(), format!("{target} {operator} {read};")),
             Some(branch) => {
                 let condition = self.text.written(&tree.get(branch).head);
                 (
                     format!("({condition}) ? ({value}) : 0"),
-                    format!("if ({condition}) {target} {operator} value;"),
+                    format!("if ({condition}) {target} {operator} {read};"),
                 )
             }
         };
-        let function = tree.get(tree.function_of(id));
-        if identifiers(tree.text(&function.span)).any(|n| n == "value") || declared(text).is_some()
-        {
+        if declared(text).is_some() {
             return Err(Unplaced::Unread);
         }
         let new = format!(
-            "{{\n{deeper}const auto value = {value};\n{deeper}{name};\n{deeper}{store}\n{deeper}{name};\n{indentation}}}"
+            "{{\n{deeper}const auto {read} = {value};\n{deeper}{name};\n{deeper}{store}\n{deeper}{name};\n{indentation}}}"
         );
+        let mut changes = vec![self.text.replace(span, new)];
+        // What is written right before the loop has to be there in its first turn.
+        let turns = tree.loop_of(whole).unwrap_or(whole);
+        let siblings = tree.get(turns).parent.map(|p| &tree.get(p).parts);
+        let at = siblings.and_then(|all| all.iter().position(|part| *part == turns));
+        if let (Some(all), Some(at)) = (siblings, at)
+            && let Some(before) = at.checked_sub(1).map(|at| all[at])
+            && let Some((written, ..)) =
+                update(tree.text(&tree.get(before).span).trim_end_matches(';'))
+            && written.contains('[')
+            && identifiers(written).next() == identifiers(target).next()
+            && tree.get(before).kind == Kind::Simple
+            && declared(written).is_none()
+            && self.agreements.behind(before) <= self.agreements.behind(whole)
+        {
+            changes.push(self.text.behind(before, &format!("{name};")));
+        }
         Ok(Placed {
             barrier: name,
+            moved: None,
             place: format!(
                 "after the read and after the write of line {line}, which is split: read into a variable first"
             ),
-            edit: Edit::new(vec![self.text.replace(span, new)]).ok_or(Unplaced::Unread)?,
+            edit: Edit::new(changes).ok_or(Unplaced::Unread)?,
         })
     }
 

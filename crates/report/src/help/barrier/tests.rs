@@ -36,6 +36,7 @@ fn placed(kernel: &str, wanted: Wanted) -> String {
             format!("behind {first}: {}", changed.join(" "))
         }
         Err(Unplaced::Unread) => "unread".to_owned(),
+        Err(Unplaced::There) => "there".to_owned(),
         Err(Unplaced::Apart(line)) => format!("apart by {}", line.unwrap_or(0)),
     }
 }
@@ -67,7 +68,7 @@ fn placed(kernel: &str, wanted: Wanted) -> String {
 )]
 #[case::one_that_some_miss(
     "if (t < 32) {\ns[t] = n; // a\n__syncthreads();\n}\nout[t] = s[63 - t]; // b",
-    "apart by 4"
+    "behind 5: +} -}"
 )]
 #[case::one_of_the_warp_is_not_enough(
     "s[t] = n; // a\n__syncwarp();\nout[t] = s[63 - t]; // b",
