@@ -5,7 +5,7 @@
 #   ./ci/all.sh
 #
 # Needs what ci/test.sh needs, and installs what else is missing as it does: Numba and CMake from PyPI, GoogleTest and Chromium from Debian's
-# packages. All steps run even if one fails; a failed step fails the script. The wheel for Python is left to ci/wheel.sh.
+# packages. All steps run even if one fails; a failed step fails the script. The wheel for Python has ci/wheel.sh.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/steps.sh

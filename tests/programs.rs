@@ -8,6 +8,8 @@
 
 #[path = "programs/clients.rs"]
 mod clients;
+#[path = "programs/loads.rs"]
+mod loads;
 #[path = "programs/numba.rs"]
 mod numba;
 #[path = "programs/releases.rs"]
@@ -119,6 +121,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("memory.cu")]
 #[case("misuse.cu")]
 #[case("strangers.cu")]
+#[case("signals.cu")]
 #[case("streams.cu")]
 #[case("lifetimes.cu")]
 #[case("siblings.cu")]

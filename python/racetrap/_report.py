@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from typing import Any, Protocol
 
 from ._errors import FindingsError
@@ -28,12 +27,12 @@ class Place:
     block: tuple[int, int, int] | None = None
     #: The instruction of PTX.
     instruction: str | None = None
-
-    @property
-    def element(self) -> str | None:
-        """The memory that is accessed there, by its name: `tile[32]`, `data[5]`, or an address where it has no name."""
-        found = re.search("`([^`]*)`", self.message)
-        return found.group(1) if found else None
+    #: The address of the first byte that both ends of the finding access: as the kernel sees it in global memory, else from where the memory of
+    #: the block or the thread begins.
+    address: int | None = None
+    #: The same as the source would write it: `tile[32]`, `data[5]`; of a parameter of PTX, whose name is its index, `0[5]`. `None` where the memory
+    #: has no name.
+    element: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +53,12 @@ class Finding:
     help: str | None
     #: How often it happened.
     count: int
+    #: The state space of the memory, as PTX names it (`global`, `shared`), where the finding is about memory.
+    space: str | None = None
+    #: The address of its first byte: as the kernel sees it in global memory, else from where the memory of the block or the thread begins.
+    address: int | None = None
+    #: How many bytes.
+    bytes: int | None = None
 
     @property
     def guilty(self) -> tuple[Place, ...]:
@@ -68,8 +73,10 @@ def _three(value: Any) -> tuple[int, int, int] | None:
     return (x, y, z)
 
 
-def _place(data: dict[str, Any]) -> Place:
+def _place(data: dict[str, Any], memory: dict[str, Any]) -> Place:
     who = data.get("who") or {}
+    if data.get("role") != "guilty":
+        memory = {}
     return Place(
         file=data.get("file", ""),
         line=data.get("line", 0),
@@ -78,18 +85,24 @@ def _place(data: dict[str, Any]) -> Place:
         thread=_three(who.get("thread")),
         block=_three(who.get("block")),
         instruction=data.get("instruction"),
+        address=memory.get("address"),
+        element=memory.get("element"),
     )
 
 
 def _finding(data: dict[str, Any]) -> Finding:
+    memory = data.get("memory") or {}
     return Finding(
         rule=data["rule"],
         level=data["level"],
         message=data["title"],
-        places=tuple(_place(place) for place in data["places"]),
+        places=tuple(_place(place, memory) for place in data["places"]),
         notes=tuple(data.get("notes", ())),
         help=data.get("help"),
         count=data.get("count", 1),
+        space=memory.get("space"),
+        address=memory.get("address"),
+        bytes=memory.get("bytes"),
     )
 
 
@@ -155,10 +168,13 @@ class Report:
         #: Warp-instructions that were executed and watched, under all schedules and of all builds; `None` for whole programs, whose summary
         #: says it.
         self.instructions: int | None = None
+        #: Accesses to memory that were judged, one for each thread and instruction; `None` for whole programs.
+        self.accesses: int | None = None
         if isinstance(shown, Checked):
             schedules, builds, guessed, self.promise = shown.explored()
             self.schedules, self.builds, self.guessed = tuple(schedules), tuple(builds), tuple(guessed)
             self.instructions = shown.instructions
+            self.accesses = shown.accesses
         if isinstance(shown, Watched):
             self.kernels = tuple(dict.fromkeys([*shown.kernels, *self.kernels]))
 

@@ -87,6 +87,12 @@ impl Checked {
         self.0.instructions()
     }
 
+    /// Accesses to memory that were judged.
+    #[getter]
+    fn accesses(&self) -> u64 {
+        self.0.accesses()
+    }
+
     /// Schedules, builds, guessed arguments, and the promise.
     fn explored(&self) -> (Vec<String>, Vec<String>, Vec<String>, Option<&'static str>) {
         let explored = self.0.explored();

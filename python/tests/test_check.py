@@ -60,6 +60,10 @@ def test_a_race_has_both_lines():
     assert [place.line for place in finding.guilty] == [8, 8]
     assert {place.thread for place in finding.guilty} == {(0, 0, 0), (1, 0, 0)}
     assert finding.guilty[0].block == (0, 0, 0)
+    # Where the arrays of the device begin.
+    assert (finding.space, finding.bytes, finding.address % 256) == ("global", 4, 0) and finding.address >= 1 << 45
+    # Without a source, a parameter's name is its index.
+    assert {(place.address, place.element) for place in finding.guilty} == {(finding.address, "0")}
     assert finding.help.startswith("let only one thread write it")
     with pytest.raises(rt.FindingsError, match="data-race") as raised:
         report.raise_for_findings()
@@ -70,6 +74,14 @@ def test_a_clean_report_promises_something():
     report = rt.check(EVERY, grid=1, block=1, args=[np.zeros(1, np.int32)])
     report.raise_for_findings()
     assert (report.verdict, report.promise, report.findings) == ("clean", "every-schedule", ())
+
+
+def test_accesses_are_counted():
+    report = rt.check(ADD, grid=2, block=32, args=[np.zeros(32, np.int32), 1], schedule="lockstep")
+    # A load and a store of 64 threads.
+    assert report.accesses == 128, str(report)
+    report = rt.check(ADD, grid=1, block=3, args=[np.zeros(32, np.int32), 1], schedule="lockstep")
+    assert report.accesses == 6
 
 
 def test_every_verdict_but_clean_raises_and_says_why():

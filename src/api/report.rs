@@ -162,6 +162,11 @@ impl Report {
         self.checked.explored.iter().map(|e| e.executed).sum()
     }
 
+    /// Accesses to memory that were judged, under all schedules and of all builds: one for each thread and instruction, however wide.
+    pub fn accesses(&self) -> u64 {
+        self.checked.explored.iter().map(|e| e.accesses).sum()
+    }
+
     /// What was tried.
     pub fn explored(&self) -> Explored {
         let setting = self.checked.check.setting.clone().unwrap_or_default();

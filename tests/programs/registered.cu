@@ -1,21 +1,22 @@
 // Memory of the host that is registered: kernels and host see the same bytes, also when it is the host's alone again.
 // What the host does to it too early is found, as it is in pinned memory.
 //~ run : clean
-//~ run beyond: out-of-bounds@26
-//~ run result-early: data-race@78,79
+//~ run beyond: out-of-bounds@27
+//~ run result-early: data-race@79,80
 //~ run result-waited: clean
-//~ run source-overwritten: data-race@84,85
+//~ run source-overwritten: data-race@85,86
 //~ run source-beside: clean
-//~ run mapped-early: data-race@26,91
+//~ run mapped-early: data-race@27,92
 //~ run mapped-waited: clean
-//~ run large-early: data-race@98,99
+//~ run large-early: data-race@99,100
 //~ run neighbours: clean
-//~ run system-early: data-race@115,117
+//~ run system-early: data-race@116,118
 //~ run again: clean
 //~ prints: 0 values differ
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #include <vector>
 
 // One line of a kernel for all of them.
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
     cudaMemset(data, 0, bytes);
     add<<<16, 256>>>(data, 0, n);
     cudaDeviceSynchronize();
-    posix_memalign((void **)&host, 4096, bytes);
+    host = (int *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(host, 0, bytes);
     cudaHostRegister(host, bytes, cudaHostRegisterDefault);
     if (strstr(how, "result")) {
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
     cudaDeviceSynchronize();
     cudaHostUnregister(host);
     cudaFree(data);
-    free(host);
+    munmap(host, bytes);
     cudaStreamDestroy(stream);
     printf("%d values differ\n", differ);
     return cudaGetLastError();

@@ -137,6 +137,8 @@ pub struct Explored {
     pub steps: u64,
     /// Warp-instructions of all schedules.
     pub executed: u64,
+    /// Accesses to memory that were judged, of all schedules: one for each thread and instruction.
+    pub accesses: u64,
     /// Where the branches went.
     pub coverage: Coverage,
     /// What the first schedule left in memory.

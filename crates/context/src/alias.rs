@@ -3,9 +3,16 @@
 //! They are closed and opened together with the arena's, so that the host's accesses by its own pointers are seen as well. Nobody knows what else
 //! lies on a page of which the registered range is a part: the C library's allocator may keep its books there, and a system call that is given a
 //! buffer on a closed page fails. So a page is closed only where all of it is registered, or where the rest of it is the rest of one
-//! allocation that has its pages to itself.
+//! allocation that has its pages to itself; and none that the allocator cuts pieces from. There it writes into the midst of what was freed, with
+//! a lock that the signal's handler would wait for.
+//!
+//! # Blind spots
+//!
+//! * What the host does to registered memory that it has from `malloc` in pieces of less than 128 KiB (or whatever `M_MMAP_THRESHOLD` is).
+//! * Other allocators than the C library's may keep books in what was freed.
 #![allow(unsafe_code)] // Protecting pages.
 
+use crate::arena::{self, mappings};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +27,10 @@ struct Alias {
     host: u64,
     /// The same in the arena.
     device: u64,
+    /// How many bytes of it are the arena's.
+    bytes: u64,
+    /// The arena's file.
+    file: i32,
     /// Addresses of pages in the program's own memory that may be closed.
     closable: Range<u64>,
 }
@@ -34,24 +45,38 @@ fn all() -> MutexGuard<'static, Vec<Alias>> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Pages of the program, from `page` on, are those from `device` on, for a range that is registered.
-pub fn add(page: u64, device: u64, registered: Range<u64>) {
-    let closable = closable(registered);
+/// So many bytes of the program, from `page` on, are those from `device` on; these may be closed.
+pub fn add(page: u64, device: u64, bytes: u64, closable: Range<u64>, file: i32) {
     LOWEST.fetch_min(closable.start, Ordering::Relaxed);
     END.fetch_max(closable.end, Ordering::Relaxed);
     all().push(Alias {
         host: page,
         device,
+        bytes,
+        file,
         closable,
     });
 }
 
-/// The pages of the program from `page` on are its own again, and open.
-pub fn remove(page: u64) {
+/// The pages of the program from `page` on are its own again: new ones, or those that they were, which are opened.
+pub fn remove(page: u64, old: bool) {
     let mut all = all();
     if let Some(at) = all.iter().position(|alias| alias.host == page) {
         let alias = all.swap_remove(at);
-        protect_pages(&alias.closable, libc::PROT_READ | libc::PROT_WRITE);
+        if old {
+            protect_pages(&alias.closable, libc::PROT_READ | libc::PROT_WRITE);
+        }
+    }
+}
+
+/// In a child that was forked just now: the pages become its own, as they are. What a child writes to its memory is not its parent's business.
+pub fn forked() {
+    // Who held it in the parent is not there. Then they stay shared.
+    let Ok(mut all) = ALL.try_lock() else {
+        return;
+    };
+    for alias in all.drain(..) {
+        let _ = arena::disown_in(alias.file, alias.device, alias.host, alias.bytes);
     }
 }
 
@@ -89,14 +114,17 @@ pub fn in_arena(address: u64, bytes: u64) -> Option<(u64, u64)> {
     })
 }
 
-/// The pages of a registered range that may be closed.
-fn closable(registered: Range<u64>) -> Range<u64> {
+/// The pages of a registered range that may be closed; to be asked before they are the arena's.
+pub fn closable(registered: Range<u64>) -> Range<u64> {
     let (first, end) = (
         registered.start / PAGE * PAGE,
         registered.end.next_multiple_of(PAGE),
     );
     if has_its_pages(&registered) {
         return first..end;
+    }
+    if is_cut(&registered) {
+        return first..first;
     }
     let whole = registered.start.next_multiple_of(PAGE)..registered.end / PAGE * PAGE;
     match whole.start < whole.end {
@@ -120,6 +148,41 @@ fn has_its_pages(registered: &Range<u64>) -> bool {
     let size = unsafe { ((registered.start - 8) as *const u64).read_volatile() };
     let end = registered.start - HEAD + (size & !FLAGS);
     size & FLAGS == MAPPED && end == registered.end.next_multiple_of(PAGE)
+}
+
+/// Whether a range may lie where the C library's allocator cuts pieces: in the heap that the system names, or in one of those that further threads
+/// have, which begin at multiples of 64 MiB with the address of their arena, that of the heap before, and their size (glibc, "Malloc Internals":
+/// `heap_info`, `HEAP_MAX_SIZE`). Where the system does not tell, it may.
+#[cfg(all(target_env = "gnu", target_pointer_width = "64"))]
+fn is_cut(registered: &Range<u64>) -> bool {
+    const HEAP: u64 = 64 << 20;
+    let Ok(all) = mappings() else {
+        return true;
+    };
+    // Parts of it may have been put into the arena already, and have another name.
+    let first = all.iter().find(|mapping| mapping.name == "[heap]");
+    // SAFETY: it is asked where the heap ends, and not moved.
+    let end = unsafe { libc::sbrk(0) }.addr() as u64;
+    if first.is_some_and(|first| (first.pages.start..end).contains(&registered.start)) {
+        return true;
+    }
+    let heap = registered.start / HEAP * HEAP;
+    let around = all.iter().find(|mapping| mapping.pages.contains(&heap));
+    if !around.is_some_and(|m| m.mode.starts_with("rw")) {
+        return false;
+    }
+    // SAFETY: the page can be read, as the system says; nothing is taken for more than a number.
+    let [arena, before, size] = unsafe { (heap as *const [u64; 3]).read_volatile() };
+    arena != 0
+        && before.is_multiple_of(HEAP)
+        && size.is_multiple_of(PAGE)
+        && size <= HEAP
+        && registered.start - heap < size
+}
+
+#[cfg(not(all(target_env = "gnu", target_pointer_width = "64")))]
+fn is_cut(_: &Range<u64>) -> bool {
+    false
 }
 
 #[cfg(not(all(target_env = "gnu", target_pointer_width = "64")))]
@@ -151,5 +214,30 @@ mod tests {
         }
         let part = closable(start..start + 5000);
         assert!(part.end <= start + 5000, "not all of it is registered");
+    }
+
+    #[test]
+    #[cfg(all(target_env = "gnu", target_pointer_width = "64"))]
+    fn pages_that_the_allocator_cuts_pieces_from_stay_open() {
+        // In the heap of a thread, and in the process's own, which `brk` moves.
+        let middle = || {
+            let some = vec![1u8; 60_000];
+            let start = some.as_ptr().addr() as u64;
+            let pages = closable(start..start + 60_000);
+            assert!(pages.is_empty(), "{pages:x?} of {start:x}");
+        };
+        std::thread::spawn(middle).join().unwrap();
+        let named = mappings().unwrap().into_iter().find(|m| m.name == "[heap]");
+        if let Some(named) = named {
+            let pages = closable(named.pages.start..named.pages.end);
+            assert!(pages.is_empty(), "{pages:x?}");
+        }
+        // What a program maps itself is closed.
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping, which stays.
+        let own = unsafe { libc::mmap(std::ptr::null_mut(), 8192, open, flags, -1, 0) };
+        let own = own.addr() as u64;
+        assert_eq!(closable(own..own + 8192), own..own + 8192);
     }
 }

@@ -123,6 +123,7 @@ impl Context {
         let into = host % PAGE;
         let address = self.allocate(into + bytes, Kind::Pinned, call)?;
         let page = host - into;
+        let closable = alias::closable(host..host + bytes);
         if self
             .memory
             .arena
@@ -135,7 +136,8 @@ impl Context {
         if let Some(block) = self.memory.blocks.get_mut(&address) {
             block.registered = true;
         }
-        alias::add(page, address, host..host + bytes);
+        let file = self.memory.arena.file();
+        alias::add(page, address, into + bytes, closable, file);
         Ok(address + into)
     }
 
@@ -171,8 +173,9 @@ impl Context {
         let known = known.ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
         if let Some(address) = known.device {
             let into = host % PAGE;
-            alias::remove(host - into);
-            let back = self.memory.arena.disown(host - into, into + known.bytes);
+            let (device, pages) = (address - into, into + known.bytes);
+            let back = self.memory.arena.disown(device, host - into, pages);
+            alias::remove(host - into, back.is_err());
             back.map_err(|_| Error::OPERATING_SYSTEM)?;
             self.release(address - into, call, |_| true)?;
         }

@@ -8,8 +8,10 @@
 
 use crate::alias;
 pub use crate::alias::PAGE;
+use crate::host_access;
 use simt::memory::{GLOBAL_BASE, WRITTEN_WORDS};
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Address space that is reserved, bytes; less where the system refuses.
@@ -127,6 +129,11 @@ impl Arena {
         error
     }
 
+    /// The file that has the memory.
+    pub fn file(&self) -> i32 {
+        self.file
+    }
+
     /// Bytes that are reserved.
     pub fn bytes(&self) -> u64 {
         self.bytes as u64
@@ -173,9 +180,8 @@ impl Arena {
     }
 
     /// Puts memory of the program itself into the arena: from now on its pages from `host` on are those from `address` on, with what was
-    /// in them. Memory that is not the process's alone, a file's for example, is left as it is.
-    ///
-    /// What other threads write in the meantime is lost.
+    /// in them. Memory that is not the process's alone, a file's for example, is left as it is. Other threads that write there meanwhile wait; a
+    /// system call that does fails with `EFAULT`.
     ///
     /// # Errors
     ///
@@ -185,40 +191,98 @@ impl Arena {
             return Err(io::ErrorKind::Unsupported.into());
         }
         self.open(address, bytes, true)?;
-        let length = bytes.next_multiple_of(PAGE) as usize;
-        let (from, to) = (host as *mut libc::c_void, address as *mut libc::c_void);
-        // SAFETY: the pages are the program's own, readable and writable, as the system says; those at `address` were opened just now.
-        unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), length) };
-        let open = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        let length = bytes.next_multiple_of(PAGE);
+        let pages = host..host + length;
         let offset = (address - GLOBAL_BASE) as libc::off_t;
-        // SAFETY: it replaces the pages by others with the same content.
-        match unsafe { libc::mmap(from, length, open, flags, self.file, offset) } {
-            libc::MAP_FAILED => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        let (from, length) = (host as *mut libc::c_void, length as usize);
+        host_access::while_nobody_writes(pages, self.bytes(), || {
+            self.transfer(libc::SYS_pwrite64, from, length, offset)?;
+            let open = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+            // SAFETY: it replaces the pages by others with the same content.
+            match unsafe { libc::mmap(from, length, open, flags, self.file, offset) } {
+                libc::MAP_FAILED => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        })
     }
 
-    /// Gives pages that were [adopted](Arena::adopt) back to the program, with what is in them.
+    /// Gives pages that were [adopted](Arena::adopt) back to the program, with what is in them: those that still are the arena's. The program may have
+    /// unmapped others, or mapped something else there. Other threads wait as they do for [`Arena::adopt`].
     ///
     /// # Errors
     ///
     /// The system refuses.
-    pub fn disown(&self, host: u64, bytes: u64) -> io::Result<()> {
-        let length = bytes.next_multiple_of(PAGE) as usize;
+    pub fn disown(&self, address: u64, host: u64, bytes: u64) -> io::Result<()> {
         let open = libc::PROT_READ | libc::PROT_WRITE;
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let new = self.map(std::ptr::null_mut(), length, open, private, -1)?;
-        let host = host as *mut libc::c_void;
-        // SAFETY: both are of this length; the new pages take the place of the old ones, with the same content.
-        unsafe {
-            std::ptr::copy_nonoverlapping(host.cast::<u8>(), new.cast::<u8>(), length);
-            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-            match libc::mremap(new, length, length, flags, host) {
-                libc::MAP_FAILED => Err(io::Error::last_os_error()),
-                _ => Ok(()),
+        for part in self.still(address, host, bytes.next_multiple_of(PAGE))? {
+            let length = (part.end - part.start) as usize;
+            let new = self.map(std::ptr::null_mut(), length, open, private, -1)?;
+            let offset = address - GLOBAL_BASE + (part.start - host);
+            let at = part.start as *mut libc::c_void;
+            host_access::while_nobody_writes(part, self.bytes(), || {
+                self.transfer(libc::SYS_pread64, new, length, offset as libc::off_t)?;
+                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                // SAFETY: both are of this length; the new pages take the place of the old ones, with the same content.
+                match unsafe { libc::mremap(new, length, length, flags, at) } {
+                    libc::MAP_FAILED => Err(io::Error::last_os_error()),
+                    _ => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Copies between memory and the arena's file, by the system, which answers with an error where memory is not what the program says.
+    fn transfer(
+        &self,
+        call: libc::c_long,
+        at: *mut libc::c_void,
+        length: usize,
+        offset: libc::off_t,
+    ) -> io::Result<()> {
+        let mut done = 0;
+        while done < length {
+            let (from, left) = (at.cast::<u8>().wrapping_add(done), length - done);
+            let to = offset + done as libc::off_t;
+            // SAFETY: `pread64` and `pwrite64` take these; the system checks the addresses. Not the C library's functions of these names, which
+            // may be this library's own.
+            match unsafe { libc::syscall(call, self.file, from, left, to) } {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count if count > 0 => done += count as usize,
+                _ => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
             }
         }
+        Ok(())
+    }
+
+    /// The parts of the program's pages from `host` on that are the arena's from `address` on.
+    fn still(&self, address: u64, host: u64, bytes: u64) -> io::Result<Vec<Range<u64>>> {
+        // SAFETY: a structure of numbers, which the system fills.
+        let inode = unsafe {
+            let mut file: libc::stat = std::mem::zeroed();
+            if libc::fstat(self.file, &mut file) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            file.st_ino
+        };
+        let mut parts = Vec::new();
+        for mapping in mappings()? {
+            let from = mapping.pages.start.max(host);
+            let to = mapping.pages.end.min(host + bytes);
+            if from < to
+                && mapping.inode == inode
+                && mapping.offset + (from - mapping.pages.start)
+                    == address - GLOBAL_BASE + (from - host)
+            {
+                parts.push(from..to);
+            }
+        }
+        Ok(parts)
     }
 
     /// Gives the memory of whole pages back to the system; they read as zero afterwards.
@@ -237,38 +301,74 @@ impl Arena {
     }
 }
 
-/// Whether pages are readable, writable and nobody else's (`proc_pid_maps(5)`).
+/// [`Arena::disown`], by the number of the file alone.
+///
+/// # Errors
+///
+/// As there.
+pub fn disown_in(file: i32, address: u64, host: u64, bytes: u64) -> io::Result<()> {
+    Arena { file, bytes: 0 }.disown(address, host, bytes)
+}
+
+/// Pages that are mapped alike (`proc_pid_maps(5)`).
+pub struct Mapping {
+    /// Their addresses.
+    pub pages: Range<u64>,
+    /// `rw-p`
+    pub mode: String,
+    /// Where in the file the first one lies.
+    pub offset: u64,
+    /// The file's number; 0 where there is none.
+    pub inode: u64,
+    /// The file, or what the pages are: `[heap]`.
+    pub name: String,
+}
+
+/// All pages of the process, in the order of their addresses.
+pub fn mappings() -> io::Result<Vec<Mapping>> {
+    let one = |line: &str| {
+        let hexadecimal = |text| u64::from_str_radix(text, 16).ok();
+        let mut words = line.split_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let (mode, offset, _device) = (words.next()?, words.next()?, words.next()?);
+        Some(Mapping {
+            pages: hexadecimal(from)?..hexadecimal(to)?,
+            mode: mode.to_owned(),
+            offset: hexadecimal(offset)?,
+            inode: words.next()?.parse().ok()?,
+            name: words.next().unwrap_or_default().to_owned(),
+        })
+    };
+    let text = std::fs::read_to_string("/proc/self/maps")?;
+    Ok(text.lines().filter_map(one).collect())
+}
+
+/// Whether pages are readable, writable and nobody else's.
 fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
     let Some(bytes) = bytes.checked_next_multiple_of(PAGE) else {
         return Ok(false);
     };
-    let own = |mode: &str, file: &str| mode.starts_with("rw") && mode.ends_with('p') && file == "0";
+    let own = |m: &Mapping| m.mode.starts_with("rw") && m.mode.ends_with('p') && m.inode == 0;
     Ok(mapped(start, bytes, own)? == bytes)
 }
 
 /// How many of so many bytes from an address on can be read; all of them, where the system does not tell.
 pub fn readable(start: u64, bytes: u64) -> u64 {
-    mapped(start, bytes, |mode, _| mode.starts_with('r')).unwrap_or(bytes)
+    mapped(start, bytes, |m| m.mode.starts_with('r')).unwrap_or(bytes)
 }
 
-/// How many of so many bytes from an address on lie in mappings of a kind, by their modes and the numbers of their files (`proc_pid_maps(5)`).
-fn mapped(start: u64, bytes: u64, is: impl Fn(&str, &str) -> bool) -> io::Result<u64> {
+/// How many of so many bytes from an address on lie in mappings of a kind.
+fn mapped(start: u64, bytes: u64, is: impl Fn(&Mapping) -> bool) -> io::Result<u64> {
     let Some(end) = start.checked_add(bytes) else {
         return Ok(0);
     };
     let mut at = start;
-    for line in std::fs::read_to_string("/proc/self/maps")?.lines() {
-        let mut words = line.split_whitespace();
-        let range = words.next().and_then(|r| r.split_once('-'));
-        let Some((from, to)) = range else { continue };
-        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
-        let (from, to) = (number(from), number(to));
-        if at < end && (from..to).contains(&at) {
-            let (mode, file) = (words.next().unwrap_or(""), words.nth(2).unwrap_or(""));
-            if !is(mode, file) {
+    for mapping in mappings()? {
+        if at < end && mapping.pages.contains(&at) {
+            if !is(&mapping) {
                 break;
             }
-            at = to.min(end);
+            at = mapping.pages.end.min(end);
         }
     }
     Ok(at - start)

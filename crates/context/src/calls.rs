@@ -86,6 +86,11 @@ pub fn prepare() {
     walk(&mut [std::ptr::null_mut(); 2]);
 }
 
+/// The path by which this library was opened.
+pub fn own() -> Option<String> {
+    object(call as fn(&str) -> Call as *const c_void).map(|(_, path)| path)
+}
+
 /// Base address and path of the object that an address lies in. Not by `dladdr`, whose lock the loader holds while it runs constructors: these may
 /// wait for the context, which the caller holds.
 fn object(address: *const c_void) -> Option<(u64, String)> {
@@ -181,7 +186,7 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void)
     // dynamic section is and how long, and that where its strings are and how long. `search` is ours.
     unsafe {
         let (info, search) = (&*info, &mut *search.cast::<Search<'_>>());
-        if info.dlpi_phdr.is_null() {
+        if info.dlpi_phdr.is_null() || info.dlpi_phnum == 0 {
             return 0;
         }
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));

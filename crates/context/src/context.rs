@@ -52,6 +52,7 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 extern "C" fn forked() {
     FORKED.store(true, Ordering::Relaxed);
     crate::interrupt::forked();
+    crate::alias::forked();
 }
 
 /// Whether the context can't be had: in a child, and where the thread holds it already, since a handler of a signal or a function that the
@@ -383,7 +384,7 @@ impl Context {
     /// The program is about to end: what it left behind is told.
     pub fn end(&mut self) {
         self.settle(Awaited::All);
-        self.print();
+        self.print_at_last();
         self.leaks();
         let launched: Vec<&str> = self
             .modules

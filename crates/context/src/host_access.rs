@@ -8,8 +8,9 @@
 //! more. If the two only share a page, the page is opened for one instruction (the trap flag: Intel 64 and IA-32 Architectures Software
 //! Developer's Manual, volume 3, "Single-Stepping"; SIGTRAP) and closed again.
 //!
-//! The signal is raised by an instruction of the program that accesses this memory, so it interrupts neither the C library's allocator nor this
-//! crate: the handler may do what other code may. Where this crate itself follows the program's pointer, the page is opened.
+//! The signal is raised by an instruction of the program that accesses this memory, on which the C library's allocator keeps no books
+//! ([`crate::alias`]), so it interrupts neither that nor this crate: the handler may do what other code may. Where this crate itself follows the
+//! program's pointer, the page is opened.
 //!
 //! # Blind spots
 //!
@@ -33,8 +34,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::raw::{c_int, c_void};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Pages that are closed at most; each run of them is a mapping of its own, of which the system allows some 65,000.
 const RUNS: usize = 4096;
@@ -45,22 +46,30 @@ const STEPS: u32 = 4096;
 /// Where the program's view of the arena ends; 0 as long as no page was ever closed.
 static END: AtomicU64 = AtomicU64::new(0);
 
-/// Signal handlers that the program had before.
-static SEGV: OnceLock<libc::sigaction> = OnceLock::new();
-static TRAP: OnceLock<libc::sigaction> = OnceLock::new();
+/// What the program wants to be done at signals: the newest; those of before stay, since a handler may be reading them.
+static SEGV: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
+static TRAP: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Pages of the program that are being copied into the arena: nobody may write there until that is done.
+static ADOPTED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 thread_local! {
     /// Whether the thread runs a function of the host on behalf of a stream: it is the stream then.
     static ON_BEHALF: Cell<bool> = const { Cell::new(false) };
     /// Pages that are open for one instruction.
     static STEPPING: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// The signal that is being handed on to the program: where the system has put its context, and how deep in the stack that happens.
+    static HANDED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// Runs a function of the host that a stream has come to. What it does to memory is the stream's doing, and whoever it tells of it
 /// may rely on all that the stream did before: so the host has waited for the stream.
 pub fn on_behalf(stream: u64, function: impl FnOnce() + Send + 'static) {
-    if let Some(mut context) = context::existing()
-        && context.is_held_up(stream)
+    // A mistake of ours is no reason not to run it.
+    let held_up =
+        apart(|| context::existing().is_some_and(|mut context| context.is_held_up(stream)));
+    if held_up.unwrap_or(false)
+        && let Some(mut context) = context::existing()
     {
         context.defer_host(stream, Box::new(function));
         return;
@@ -68,17 +77,26 @@ pub fn on_behalf(stream: u64, function: impl FnOnce() + Send + 'static) {
     run_on_behalf(stream, function);
 }
 
+/// What is done beside the program's own work, and never ends it; `None` where it went wrong.
+fn apart<T>(body: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(body)).ok()
+}
+
 /// The same, now.
 pub(crate) fn run_on_behalf(stream: u64, function: impl FnOnce()) {
-    if let Some(mut context) = context::existing() {
-        context.host_waits(stream);
-    }
+    apart(|| {
+        if let Some(mut context) = context::existing() {
+            context.host_waits(stream);
+        }
+    });
     let before = ON_BEHALF.replace(true);
     function();
     ON_BEHALF.set(before);
-    if let Some(mut context) = context::existing() {
-        context.rewatch(true);
-    }
+    apart(|| {
+        if let Some(mut context) = context::existing() {
+            context.rewatch(true);
+        }
+    });
 }
 
 fn protection(writes: bool) -> c_int {
@@ -379,7 +397,42 @@ fn install(arena: u64) {
     }
 }
 
-fn take(signal: c_int, handler: Handler, before: &OnceLock<libc::sigaction>) {
+/// Copies pages of the program, and puts others in their place, while nobody writes to them: threads that try to wait until it is done. What is done
+/// meanwhile allocates nothing, since whoever waits may be the allocator.
+///
+/// # Errors
+///
+/// Of what is done.
+pub(crate) fn while_nobody_writes(
+    pages: Range<u64>,
+    arena: u64,
+    replace: impl FnOnce() -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    install(arena);
+    ADOPTED[0].store(pages.start, Ordering::SeqCst);
+    ADOPTED[1].store(pages.end, Ordering::SeqCst);
+    let (at, length) = (
+        pages.start as *mut c_void,
+        (pages.end - pages.start) as usize,
+    );
+    // SAFETY: pages of the program that are readable and writable, as the system says, and are again at the end.
+    unsafe { libc::mprotect(at, length, libc::PROT_READ) };
+    let done = replace();
+    if done.is_err() {
+        // SAFETY: as above.
+        unsafe { libc::mprotect(at, length, libc::PROT_READ | libc::PROT_WRITE) };
+    }
+    ADOPTED[1].store(0, Ordering::SeqCst);
+    done
+}
+
+/// Whether an address lies on pages that are being replaced.
+fn is_adopted(address: u64) -> bool {
+    let [start, end] = &ADOPTED;
+    (start.load(Ordering::SeqCst)..end.load(Ordering::SeqCst)).contains(&address)
+}
+
+fn take(signal: c_int, handler: Handler, before: &AtomicPtr<libc::sigaction>) {
     // SAFETY: structures of the right type, of which zero is a value; the handler is of the type that SA_SIGINFO demands.
     unsafe {
         let mut old: libc::sigaction = std::mem::zeroed();
@@ -393,27 +446,41 @@ fn take(signal: c_int, handler: Handler, before: &OnceLock<libc::sigaction>) {
         // Not on the alternate stack (SA_ONSTACK), which is too small for what is done here; a stack overflow of the program ends it as before.
         new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
         libc::sigemptyset(&mut new.sa_mask);
-        if libc::sigaction(signal, &new, std::ptr::null_mut()) == 0 {
-            let _ = before.set(old);
-        }
+        // Known before ours is there, which other threads may come to at once.
+        before.store(Box::into_raw(Box::new(old)), Ordering::Release);
+        libc::sigaction(signal, &new, std::ptr::null_mut());
     }
 }
 
-/// Hands a signal that is not ours to whoever would have got it.
+/// Hands a signal that is not ours to whoever would have got it. `depth`: an address of the handler's frame.
 fn hand_on(
     signal: c_int,
     info: *mut libc::siginfo_t,
     context: *mut c_void,
-    before: &OnceLock<libc::sigaction>,
+    before: &AtomicPtr<libc::sigaction>,
+    depth: usize,
 ) {
-    let old = before.get();
+    // SAFETY: null, or an action that stays.
+    let old = unsafe { before.load(Ordering::Acquire).as_ref() };
     let action = old.map_or(libc::SIG_DFL, |old| old.sa_sigaction);
+    // SAFETY: the system hands over a signal's information.
+    let sent = unsafe { is_sent(info) };
+    // A handler that was installed later hands on to this one: of the same signal, from within. One that was left by `longjmp` is not within.
+    let outer = HANDED.try_with(Cell::get).unwrap_or_default();
+    let again = outer.0 == context.addr() && depth < outer.1;
+    let _ = HANDED.try_with(|handed| handed.set((context.addr(), depth)));
     match action {
-        libc::SIG_IGN => {}
-        libc::SIG_DFL => {
-            // The instruction is executed again, and ends the process as it would have done.
+        libc::SIG_IGN if sent => {}
+        _ if again || action == libc::SIG_DFL || action == libc::SIG_IGN => {
+            // A fault happens again, and ends the process as it would have done; it can't be ignored. What somebody has sent does not happen
+            // again, nor does a trap.
             // SAFETY: a signal and an action as documented.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+                if sent || signal == libc::SIGTRAP {
+                    libc::raise(signal);
+                }
+            }
         }
         _ if old.is_some_and(|old| old.sa_flags & libc::SA_SIGINFO != 0) => {
             // SAFETY: the program installed a function of this type.
@@ -426,6 +493,13 @@ fn hand_on(
             handler(signal);
         }
     }
+    let _ = HANDED.try_with(|handed| handed.set(outer));
+}
+
+/// Whether somebody has sent the signal, the thread itself by `raise` perhaps; else something has happened (`sigaction(2)`, `si_code`).
+unsafe fn is_sent(info: *const libc::siginfo_t) -> bool {
+    // SAFETY: the system hands over a signal's information.
+    unsafe { (*info).si_code <= 0 }
 }
 
 /// A fault: where, whether it is known to be a write, and the instruction.
@@ -463,27 +537,48 @@ fn step(context: *mut c_void, one: bool) {
 fn step(_: *mut c_void, _: bool) {}
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
+    /// A page that is mapped, but not open (`sigaction(2)`): of the arena, all are mapped.
+    const SEGV_ACCERR: c_int = 2;
+    let depth = (&raw const signal).addr();
     // SAFETY: the system hands over a fault's information.
-    let touched = unsafe { (*info).si_addr() }.addr() as u64;
+    let (code, touched) = unsafe { ((*info).si_code, (*info).si_addr().addr() as u64) };
+    if code != SEGV_ACCERR {
+        return hand_on(signal, info, raw, &SEGV, depth);
+    }
+    let mut waited = false;
+    while is_adopted(touched) {
+        waited = true;
+        std::thread::yield_now();
+    }
+    if waited {
+        return;
+    }
     let own = (GLOBAL_BASE..END.load(Ordering::Relaxed)).contains(&touched);
     let alias = || alias::in_arena(touched, 1).map(|(address, _)| address);
     let Some(address) = own.then_some(touched).or_else(alias) else {
-        return hand_on(signal, info, raw, &SEGV);
+        return hand_on(signal, info, raw, &SEGV, depth);
     };
+    let page = address / PAGE * PAGE;
+    let ours = || match context::is_held() {
+        // This crate follows a pointer of the program, on behalf of a call that does what it must.
+        true => open_page(touched / PAGE * PAGE),
+        false => on_access(address, page, raw),
+    };
+    // A mistake of ours is no fault of the program's; the page is opened then.
+    let ours = keeping_errno(|| apart(ours)).unwrap_or_else(|| open_page(touched / PAGE * PAGE));
+    if !ours {
+        hand_on(signal, info, raw, &SEGV, depth);
+    }
+}
+
+/// What is done in a signal's handler leaves the interrupted code's `errno` as it is.
+fn keeping_errno<T>(body: impl FnOnce() -> T) -> T {
     // SAFETY: the calling thread's own `errno`.
     let errno = unsafe { *libc::__errno_location() };
-    let page = address / PAGE * PAGE;
-    let ours = if context::is_held() {
-        // This crate follows a pointer of the program, on behalf of a call that does what it must.
-        open_page(touched / PAGE * PAGE)
-    } else {
-        on_access(address, page, raw)
-    };
+    let done = body();
     // SAFETY: as before.
     unsafe { *libc::__errno_location() = errno };
-    if !ours {
-        hand_on(signal, info, raw, &SEGV);
-    }
+    done
 }
 
 /// Opens a page without the context, which the thread holds.
@@ -523,11 +618,21 @@ fn on_access(address: u64, page: u64, raw: *mut c_void) -> bool {
 }
 
 extern "C" fn on_step(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
-    let pages = STEPPING.try_with(RefCell::take).unwrap_or_default();
+    let depth = (&raw const signal).addr();
+    // SAFETY: the system hands over a signal's information.
+    let pages = match unsafe { is_sent(info) } {
+        true => Vec::new(),
+        false => STEPPING.try_with(RefCell::take).unwrap_or_default(),
+    };
     if pages.is_empty() {
-        return hand_on(signal, info, raw, &TRAP);
+        return hand_on(signal, info, raw, &TRAP, depth);
     }
     step(raw, false);
+    keeping_errno(|| apart(|| close_again(pages)));
+}
+
+/// The instruction is executed that pages were opened for.
+fn close_again(pages: Vec<u64>) {
     let Some(mut context) = context::existing() else {
         return;
     };

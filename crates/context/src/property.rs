@@ -101,9 +101,10 @@ impl Model {
         let reserved = if self.capability >= 80 { 1024 } else { 0 };
         let by_shared = match shared {
             0 => u64::from(self.blocks),
-            shared => u64::from(self.shared) / (shared + reserved),
+            shared => u64::from(self.shared) / shared.saturating_add(reserved),
         };
-        let by_registers = u64::from(REGISTERS) / (warps * 32 * u64::from(THREAD_REGISTERS));
+        let by_registers =
+            u64::from(REGISTERS) / warps.saturating_mul(32 * u64::from(THREAD_REGISTERS));
         let all = [by_threads, by_shared, by_registers, u64::from(self.blocks)];
         all.into_iter().min().unwrap_or(0) as u32
     }

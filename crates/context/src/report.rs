@@ -16,6 +16,7 @@ use simt::Dim3;
 use simt::observer::Space;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 use toolchain::cuda_text::CudaText;
 
 fn stack(call: &Call) -> Vec<u64> {
@@ -491,10 +492,20 @@ impl Context {
         }
     }
 
-    /// Writes what kernels printed to the program's standard output.
+    /// Writes what kernels printed to the program's standard output; later, where another thread is printing.
     pub fn print(&mut self) {
-        if !self.findings.output.is_empty() {
-            crate::output::write(&std::mem::take(&mut self.findings.output));
+        self.print_within(Duration::from_millis(10));
+    }
+
+    /// The same, as long as that takes not much longer: for the end of the process.
+    pub fn print_at_last(&mut self) {
+        self.print_within(Duration::from_secs(1));
+    }
+
+    fn print_within(&mut self, patience: Duration) {
+        let text = &self.findings.output;
+        if !text.is_empty() && crate::output::write(text, patience) {
+            self.findings.output.clear();
         }
     }
 

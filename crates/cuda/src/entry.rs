@@ -154,6 +154,7 @@ static END: extern "C" fn() = end;
 extern "C" fn begin() {
     let _ = catch_unwind(|| {
         calls::prepare();
+        crate::system::prepare();
         drop(context::options::Options::of_process());
     });
 }

@@ -51,6 +51,8 @@ impl Detectors {
 
     /// A copy begins, as it is and as the detectors of races and copies see it.
     fn begins(&mut self, own: &AsyncCopy<'_>, copy: &AsyncCopy<'_>) {
+        let lanes = |of: &Access<'_>| u64::from(of.mask.count_ones());
+        self.accesses += own.reads.iter().chain(own.writes).map(lanes).sum::<u64>();
         if let Some(copies) = &mut self.copies {
             copies.begins(copy, &mut self.races);
         }
@@ -79,6 +81,7 @@ impl Events for Detectors {
         self.launch = shape.launch;
         self.stale_loads.clear();
         self.coverage = coverage::Coverage::default();
+        self.accesses = 0;
         self.races.launch_begins(shape);
         self.non_coherent = shape
             .non_coherent
@@ -136,6 +139,7 @@ impl Events for Detectors {
     }
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
+        self.accesses += u64::from(access.performed().count_ones());
         // What nobody writes is read without a race, and is never stale.
         if !self.is_unwritten(access) {
             self.race(access);
@@ -175,8 +179,10 @@ impl Events for Detectors {
             && self.communication.is_none();
         if !(alone && self.races.row_access(access)) {
             let address = access.addresses();
-            self.access(&access.expanded(&address));
-        } else if let Some(footprint) = &mut self.footprint {
+            return self.access(&access.expanded(&address));
+        }
+        self.accesses += LANES as u64;
+        if let Some(footprint) = &mut self.footprint {
             footprint.row_access(access);
         }
     }
@@ -188,6 +194,7 @@ impl Events for Detectors {
                 false => 0,
             };
             let (told, rest) = reads.split_at(aside);
+            self.accesses += (told.len() * LANES) as u64;
             if let Some(footprint) = &mut self.footprint {
                 let rows = told.iter().map(|read| read.row(who));
                 rows.for_each(|row| footprint.row_access(&row));
@@ -204,8 +211,10 @@ impl Events for Detectors {
         let alone = self.races_alone();
         if !(alone && self.races.shared_run(run)) {
             let reads: Vec<SharedRead> = run.each().collect();
-            self.shared_reads(run.who, &reads);
-        } else if let Some(footprint) = &mut self.footprint {
+            return self.shared_reads(run.who, &reads);
+        }
+        self.accesses += (run.reads.len() * LANES) as u64;
+        if let Some(footprint) = &mut self.footprint {
             let rows = run.each().map(|read| read.row(run.who));
             rows.for_each(|row| footprint.row_access(&row));
         }
@@ -215,8 +224,9 @@ impl Events for Detectors {
         let alone = self.races_alone() && self.footprint.is_none();
         if !(alone && self.races.word_updates(updates)) {
             let address = updates.addresses();
-            self.access(&updates.expanded(&address));
+            return self.access(&updates.expanded(&address));
         }
+        self.accesses += u64::from(updates.mask.count_ones());
     }
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
         if let Some(clusters) = &self.clusters {

@@ -78,6 +78,8 @@ pub struct Detectors {
     stale_loads: BTreeSet<Site>,
     /// Where the branches of the launch went.
     coverage: coverage::Coverage,
+    /// Accesses to memory that the launch has made so far, one for each thread.
+    accesses: u64,
     /// See [`LaunchShape::unwritten`].
     unwritten: Arc<[Range<u64>]>,
 }
@@ -141,6 +143,11 @@ impl Detectors {
     /// Where the branches of the last launch went.
     pub fn take_coverage(&mut self) -> coverage::Coverage {
         std::mem::take(&mut self.coverage)
+    }
+
+    /// How many accesses to memory of the last launch were judged: one for each thread and instruction, however wide.
+    pub fn take_accesses(&mut self) -> u64 {
+        std::mem::take(&mut self.accesses)
     }
 
     /// Counts what the next launch's threads do, for [`Detectors::take_counts`].
@@ -246,8 +253,10 @@ impl Observer for Detectors {
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
         let mut dependencies = Vec::new();
         let mut counted = Vec::new();
+        let mut accesses = 0;
         for fork in forks {
             self.coverage.merge(&fork.coverage);
+            accesses += fork.accesses;
             races.push(fork.races);
             counts.extend(fork.perf);
             footprints.extend(fork.footprint);
@@ -255,6 +264,9 @@ impl Observer for Detectors {
             counted.extend(fork.counter);
         }
         let joined = self.races.join(races);
+        if joined == Joined::Clean {
+            self.accesses += accesses;
+        }
         if let (Joined::Clean, Some(perf)) = (joined, &mut self.perf) {
             counts.into_iter().for_each(|p| perf.merge(*p));
         }
@@ -272,6 +284,7 @@ impl Observer for Detectors {
     fn salvage(&mut self, forks: Vec<Detectors>) {
         for mut fork in forks {
             self.coverage.merge(&fork.coverage);
+            self.accesses += fork.accesses;
             self.stale.merge(fork.all_findings());
             self.stale_loads.append(&mut fork.stale_loads);
         }
@@ -300,6 +313,7 @@ impl Detectors {
             ("findings", format!("{:#?}", found.into_sorted())),
             ("stale loads", format!("{:?}", self.stale_loads)),
             ("coverage", format!("{:?}", self.coverage)),
+            ("accesses", self.accesses.to_string()),
             ("order", format!("{:?}", self.order_sources())),
             ("performance", format!("{perf:#?}")),
             ("counts", format!("{:?}", self.counter)),

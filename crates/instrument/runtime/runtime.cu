@@ -28,14 +28,14 @@ struct Thread {
   u32 shared_key; // thread, epoch, warp epoch: a record of shared memory without kind, strength and site
   u32 plain_shared; // where records of words of shared memory begin, less address 0
   u64 key;        // launch, block, thread, epoch, warp epoch: the same for global memory
-  u64 plain_pages; // the table of pages, where records are of words and all other launches are ordered before this one; or 0
+  u64 plain_pages; // the table of pages, where records are of words; or 0
   u32 plain_end;  // up to where words of shared memory have records
   u32 shadow;     // where the shadow of shared memory begins
   u32 thread;     // linear number in the block
   u32 block;      // linear number in the grid
   u32 fenced, fenced_narrow; // 1 + the epoch of the last fence that no strong write has followed, by scope; or 0
   u32 strong_read; // scopes of strong reads so far: bit 0 block, bit 1 device
-  u32 launch;     // 1 to 255; 0: the launch is not watched
+  u32 launch;     // 1 to 254; 0: the launch is not watched
   const Config *config;
   u32 dynamic;    // bytes of dynamic shared memory that the program asked for
   u32 shadow_bytes; // bytes of shadow of shared memory; 0: shared memory is not watched
@@ -48,7 +48,9 @@ static_assert(sizeof(Thread) == 88 && __builtin_offsetof(Thread, launch) == 60, 
 #define B_MANY_BLOCKS 16u
 // There are launches that nothing orders before this one.
 #define B_CONCURRENT 32u
-#define B_MODULE(b) ((b) >> 8)
+#define B_MODULE(b) ((b) >> 8 & 0x3fff)
+// The first launch that may not be over when this one runs; its own number, if there is none.
+#define B_FLOOR(b) ((u64)((b) >> 24) << 52)
 
 // Of a block: 1 + the epoch of its last release, and which warps have released in it, by scope; whether it has acquired; 1 + the last epoch
 // in which something may have ordered its threads; and 1 + the epochs of its first strong reads of device and of block scope.
@@ -94,6 +96,10 @@ enum { WEAK, CTA, GPU, AFTER_WRITE, RELEASING = AFTER_WRITE };
 // Several lanes have read each word, and the first and the last of them the words before and behind the line (D_RUN). It stays when words get records.
 #define H_LANES (1ull << 30)
 #define H_FLAGS (15ull << 28)
+// Set by the host, with a launch that there is not: nothing of this line is anybody's memory; or some words are not, whose records are H_NOTHING.
+#define H_NOTHING 0x1fffffff1fffffffull
+#define H_PART 0x1ffeffff1ffeffffull
+#define IS_BOUNDED(h) (((h) & H_LAUNCH) == H_LAUNCH)
 
 #define RT static __device__ __noinline__
 #define IN static __device__ __forceinline__
@@ -113,13 +119,15 @@ struct GlobalFormat {
   IN u64 several(u64 old, u32 strength, u32 warp) {
     return (old & ~(15ull << 60 | 15ull << 14)) | (u64)(SEVERAL << 2 | strength) << 60 | (u64)warp << 14;
   }
-  // Whether the record stands already for what this read would add: weak reads at one place of the program, of several warps in this epoch or of
-  // several blocks.
+  // Whether the record stands already for what this read would add: weak reads, of several warps in this epoch or of several blocks, at this place
+  // of the program or at several.
   IN bool is_read_by_several(u64 w, const Thread *t, u32 desc) {
-    u64 same = 15ull << 60 | 255ull << 52 | 0x3fff, blocks = (u64)SEVERAL << 62 | t->key & 255ull << 52 | (desc & SITES);
-    if ((w & (same | 15ull << 14)) == (blocks | (u64)W_BLOCKS << 14)) return true;
-    u64 block = same | 0x3fffull << 38 | 1023ull << 18 | 15ull << 14;
-    return (w & block) == (blocks | t->key & (0x3fffull << 38 | 1023ull << 18) | (u64)W_WARPS << 14);
+    u64 launch = 15ull << 60 | 255ull << 52, block = 0x3fffull << 38 | 1023ull << 18;
+    if ((w & launch) != ((u64)SEVERAL << 62 | t->key & 255ull << 52)) return false;
+    u32 common = (u32)w >> 14 & 15;
+    bool site = ((u32)w & SITES) == (desc & SITES);
+    if (common == W_BLOCKS_SITES || common == W_BLOCKS && site) return true;
+    return (common == W_WARPS_SITES || common == W_WARPS && site) && !((w ^ t->key) & block);
   }
   IN u64 load(u64 at) { return *(volatile u64 *)at; }
   IN u64 swap(u64 at, u64 v) { return atomicExch((u64 *)at, v); }
@@ -227,7 +235,7 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
   u32 site = desc & F::SITES, n = t->config->finding_count;
   // The earlier access's launch tells its module; within one launch it is this one's.
   u32 launch = was.launch == t->launch ? 0 : was.launch;
-  u64 key = 1ull << 63 | (u64)(info & 31) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(B_MODULE(t->bits) & 0x3fff) << 28 | (u64)was.site << 14 | site;
+  u64 key = 1ull << 63 | (u64)(info & 31) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)B_MODULE(t->bits) << 28 | (u64)was.site << 14 | site;
   u32 at = (u32)((key ^ key >> 29) * 0x9e3779b1u >> 7) % n;
   for (u32 tries = 0; tries < 64 && tries < n; tries++, at = at + 1 == n ? 0 : at + 1) {
     Tally *tally = (Tally *)t->config->tallies + at;
@@ -411,7 +419,7 @@ template <class F> IN void unit(const Thread *t, u64 at, u64 address, u32 desc, 
 
 // The shadow of a page; 0: there is none.
 IN u64 page_of(const Thread *t, u64 address) {
-  u64 entry = ((const u64 *)t->config->pages)[(address >> 21) & 0xfffff];
+  u64 table = t->plain_pages ? t->plain_pages : t->config->pages, entry = ((const u64 *)table)[(address >> 21) & 0xfffff];
   return (entry & PAGE_TAG) == 1 + (address >> 41) ? entry & ~(u64)PAGE_TAG : 0;
 }
 IN u64 header_of(u64 page, u64 address) { return page + ((u32)address >> 6 & 0x7fff) * 8; }
@@ -448,15 +456,26 @@ RT void open_line(const Thread *t, u64 at) {
     if (atomicCAS((u64 *)at, h, current && h & H_LANES ? h & ~(15ull << 60) : launch | H_OPEN) == h) return;
   }
 }
-// A word is about to be checked by its own record.
-IN void word_line(const Thread *t, u64 at) {
-  u64 h = *(volatile u64 *)at;
+// Whether a word of a line that is not all somebody's memory is; if not, that is a finding.
+RT bool is_inside(const Thread *t, u64 at, u64 address, u32 desc) {
+  u64 line = (at & HEADERS - 1) / 8, words = (at & ~(u64)(HEADERS - 1)) + HEADERS + line * 128, h = *(volatile u64 *)at;
+  if (!IS_BOUNDED(h)) return true;
+  if (h == H_PART && *(volatile u64 *)(words + ((u32)address >> 2 & 15) * 8) != H_NOTHING) return true;
+  report<GlobalFormat>(t, 0, address, desc, desc & D_WRITE ? CURRENT_WRITES : 0);
+  return false;
+}
+
+// A word is about to be checked by its own record. False: it is nobody's memory.
+IN bool word_line(const Thread *t, u64 at, u64 address, u32 desc) {
+  u64 h = *(const u64 *)at; // As in `inline.ptx`; and that words have their own records, stays so in a launch.
   u32 lane;
-  if (!((h ^ t->key) & H_LAUNCH) && !H_KIND(h)) return;
+  if (!((h ^ t->key) & H_LAUNCH) && !H_KIND(h)) return true;
+  if (IS_BOUNDED(h)) return is_inside(t, at, address, desc);
   u32 peers = __match_any_sync(__activemask(), at);
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
   if (lane + 1 == __ffs(peers)) open_line(t, at);
   __syncwarp(peers);
+  return true;
 }
 // A word at an end of its line is written: threads that read the line beside it may have read the word.
 IN void written_beside(const Thread *t, u64 address, u32 desc) {
@@ -470,9 +489,24 @@ IN void written_beside(const Thread *t, u64 address, u32 desc) {
   clash<GlobalFormat>(t, kind << 62 | h & ~(15ull << 60 | H_FLAGS) | (word ? 0 : H_FLAGS), address, desc, 0);
 }
 
+IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc);
+IN void plain_read(const Thread *t, u64 page, u64 address, u32 desc);
+
 IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
-  u32 shift = t->config->global_shift;
   u64 end = address + bytes;
+  if (t->plain_pages && !(bytes & 3)) {
+    for (; address < end; address += 4) {
+      u64 page = page_of(t, address);
+      if (!page) {
+        count(t, UNWATCHED);
+        return;
+      }
+      if (desc & D_WRITE) plain_write(t, page, address, desc);
+      else plain_read(t, page, address, desc);
+    }
+    return;
+  }
+  u32 shift = t->config->global_shift;
   for (u64 a = address; a < end; a = (a >> shift) + 1 << shift) {
     u64 page = page_of(t, a);
     // A part of a unit is not told apart from the rest of it.
@@ -480,7 +514,7 @@ IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
       count(t, UNWATCHED);
       return;
     }
-    if (shift == 2) word_line(t, header_of(page, a));
+    if (shift == 2 && !word_line(t, header_of(page, a), a, desc)) return;
     unit<GlobalFormat>(t, word_of(page, a, shift), a, desc, 0);
     if (shift == 2 && desc & D_WRITE) written_beside(t, a, desc);
   }
@@ -560,27 +594,31 @@ EXPORT void __racetrap_generic(size_t at, u64 address, u32 bytes, u32 desc) {
 
 IN u32 lane_id() { u32 lane; asm("mov.u32 %0, %%laneid;" : "=r"(lane)); return lane; }
 
+// Whether the launch of a record was over when this one began, or there is no record.
+IN bool is_over(const Thread *t, u64 record) { return (record & M_LAUNCH) < B_FLOOR(t->bits); }
+
 IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc) {
-  word_line(t, header_of(page, address));
+  if (!word_line(t, header_of(page, address), address, desc)) return;
   written_beside(t, address, desc);
   u64 *to = (u64 *)word_of(page, address, 2), mine = GlobalFormat::close(WRITTEN, written_as(t, desc), desc & 0x3fff, t);
   u64 old = atomicExch(to, mine), x = old ^ mine;
   bool own = !(x & (M_BLOCK | M_THREAD)), before = !(x & M_BLOCK) && x & M_EPOCH;
-  if (!old || x & M_LAUNCH || (own || before) && old >> 62 != SEVERAL) return;
+  if (is_over(t, old) || !(x & M_LAUNCH) && (own || before) && old >> 62 != SEVERAL) return;
   clash<GlobalFormat>(t, old, address, desc, 0);
 }
 
-IN void plain_read(const Thread *t, u64 page, u64 address, u32 desc) {
-  word_line(t, header_of(page, address));
-  u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t);
-  if (GlobalFormat::is_read_by_several(old, t, desc)) return;
+// Whether a record says all that a read would add. It may be an older one (`inline.ptx`).
+IN bool has_read(const Thread *t, u64 old, u64 mine, u32 desc) {
   u64 x = old ^ mine;
   bool own = !(x & (M_LAUNCH | M_BLOCK | M_THREAD | M_EPOCH | M_WARP)) && old >> 62 != SEVERAL;
-  if (own && (old >> 62 == WRITTEN || !(x >> 60 & 3))) return;
-  if (!old || x & M_LAUNCH) {
-    u64 seen = atomicCAS(to, old, mine);
-    if (seen == old) return;
-  }
+  return GlobalFormat::is_read_by_several(old, t, desc) || own && (old >> 62 == WRITTEN || !(x >> 60 & 3));
+}
+
+IN void plain_read(const Thread *t, u64 page, u64 address, u32 desc) {
+  if (!word_line(t, header_of(page, address), address, desc)) return;
+  u64 *to = (u64 *)word_of(page, address, 2), old = *to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t);
+  if (has_read(t, old, mine, desc)) return;
+  if (is_over(t, old) && atomicCAS(to, old, mine) == old) return;
   read_any<GlobalFormat>(t, (u64)to, address, desc, 0);
 }
 
@@ -591,6 +629,12 @@ EXPORT void __racetrap_global_write4(size_t at, u64 address, u32 desc) {
   else if (!OFF(t)) global_any(t, address, 4, desc);
 }
 
+// Behind a write of a word whose record was `old`.
+EXPORT void __racetrap_global_wrote(size_t at, u64 address, u64 old, u32 desc) {
+  THREAD;
+  clash<GlobalFormat>(t, old, address, desc, 0);
+}
+
 EXPORT void __racetrap_global_read4(size_t at, u64 address, u32 desc) {
   THREAD;
   u64 page = t->plain_pages ? page_of(t, address) : 0;
@@ -599,11 +643,11 @@ EXPORT void __racetrap_global_read4(size_t at, u64 address, u32 desc) {
 }
 
 // What a header becomes; 0: words need records of their own. `mine` has H_LANES where other lanes of the warp read each word too.
-IN u64 after_line(u64 h, u64 mine, u32 desc) {
-  if ((h & M_LAUNCH) < (mine & M_LAUNCH)) return mine;
+IN u64 after_line(const Thread *t, u64 h, u64 mine, u32 desc) {
+  if ((h ^ mine) & M_LAUNCH) return is_over(t, h) || (h & M_LAUNCH) < (mine & M_LAUNCH) && !is_concurrent(t, (u32)(h >> 52) & 255) ? mine : 0;
   u32 kind = H_KIND(h);
   u64 x = (h ^ mine) & ~H_FLAGS;
-  if (x & M_LAUNCH || !kind || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
+  if (!kind || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
   bool block = !(x & M_BLOCK), own = block && !(x & M_THREAD), epoch = !(x & M_EPOCH), site = !(x & M_SITE);
   // That words beside the line were read, is not forgotten.
   if (h & H_LANES && !(mine & H_LANES)) return own && epoch && !(x & M_WARP) && !(desc & D_WRITE) ? h : 0;
@@ -622,7 +666,7 @@ IN u32 line(const Thread *t, u64 header, u32 desc) {
     u64 kind = desc & D_WRITE ? WRITTEN : READ, mine = kind << 60 | t->key & ~H_FLAGS | desc & M_SITE, h = *(volatile u64 *)header;
     if (desc & D_RUN) mine |= H_LANES;
     while (true) {
-      u64 next = after_line(h, mine, desc);
+      u64 next = after_line(t, h, mine, desc);
       done = next ? 1 : 0;
       if (!next || next == h) break;
       u64 seen = atomicCAS((u64 *)header, h, next);
@@ -640,12 +684,31 @@ IN void global_read_by_two(const Thread *t, u64 address, u32 other, u32 desc) {
     global_any(t, address, 4, desc);
     return;
   }
-  word_line(t, header_of(page, address));
-  u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(SEVERAL, 0, desc & 0x3fff, t), x = old ^ mine;
+  if (!word_line(t, header_of(page, address), address, desc)) return;
+  u64 *to = (u64 *)word_of(page, address, 2), old = *to, mine = GlobalFormat::close(SEVERAL, 0, desc & 0x3fff, t), x = old ^ mine;
   if (GlobalFormat::is_read_by_several(old, t, desc) || !(x & ~(31ull << 28))) return;
-  if ((!old || x & M_LAUNCH) && atomicCAS(to, old, mine) == old) return;
+  if (is_over(t, old) && atomicCAS(to, old, mine) == old) return;
   read_any<GlobalFormat>(t, (u64)to, address, desc, 0);
   read_as<GlobalFormat>(t, other, (u64)to, address, desc, 0);
+}
+
+IN void global_words(const Thread *t, u64 address, u32 number, u32 distance, u32 desc) {
+  for (u32 i = 0; i < number; i++, address += distance) {
+    u64 page = t->plain_pages ? page_of(t, address) : 0;
+    if (page) plain_read(t, page, address, desc);
+    else global_any(t, address, 4, desc);
+  }
+}
+
+// Words that all these lanes read: they share the work, and each record is changed once. Where many warps read the same, all others wait for that.
+IN bool global_shared_words(const Thread *t, u64 address, u32 number, u32 distance, u32 desc) {
+  u32 mask = __activemask(), count = __popc(mask), lane = lane_id(), leader = __ffs(mask) - 1;
+  if (!t->plain_pages || count < 2 || D_STRENGTH(desc)) return false;
+  if (!__all_sync(mask, address == __shfl_sync(mask, address, leader))) return false;
+  u32 other = __ffs(mask & ~(1u << lane)) - 1;
+  for (u32 i = __popc(mask & (1u << lane) - 1); i < number; i += count) global_read_by_two(t, address + (u64)i * distance, other, desc);
+  __syncwarp(mask);
+  return true;
 }
 
 // Reads of 4 bytes each at the same distance from each other: `run` is their number, and from bit 8 on the distance in words. Lanes that read one
@@ -654,6 +717,7 @@ EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
   THREAD;
   if (OFF(t)) return;
   u32 number = run & 255, distance = run >> 8 << 2, lane = lane_id();
+  if (global_shared_words(t, address, number, distance, desc)) return;
   if (t->plain_pages && distance == 4 && number > 1 && number <= 32 && __activemask() == ~0u) {
     u64 first = __shfl_sync(~0u, address, 0);
     if (__all_sync(~0u, address == first + lane * 4)) {
@@ -668,7 +732,7 @@ EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
       return;
     }
   }
-  for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
+  global_words(t, address, number, distance, desc);
 }
 
 // Behind what a kernel does by itself (`inline.ptx`). `header`: each half of the warp accesses its line, lane by word; or 0. With D_RUN, the words
@@ -677,6 +741,7 @@ EXPORT void __racetrap_global_access(size_t at, u64 address, u64 header, u32 des
   THREAD;
   u32 done = header ? line(t, header, desc) : 0, lane = lane_id() & 15;
   if (!done) {
+    if (!(desc & (D_WRITE | D_RUN)) && global_shared_words(t, address, 1, 4, desc)) return;
     if (desc & D_WRITE) __racetrap_global_write4(at, address, desc);
     else if (desc & D_RUN) __racetrap_global_run(at, address - 4, 3 | 1 << 8, desc & ~D_RUN);
     else __racetrap_global_read4(at, address, desc);
@@ -685,7 +750,7 @@ EXPORT void __racetrap_global_access(size_t at, u64 address, u64 header, u32 des
     if (!(desc & D_RUN)) return;
     // The header says it, unless somebody has written there.
     u64 beside = lane ? address + 4 : address - 4, page = page_of(t, beside), h = page ? *(volatile u64 *)header_of(page, beside) : 0;
-    if (!page || (h & M_LAUNCH) == (t->key & M_LAUNCH) && H_KIND(h) < READ) __racetrap_global_read4(at, beside, desc & ~D_RUN);
+    if (!page || IS_BOUNDED(h) || (h & M_LAUNCH) == (t->key & M_LAUNCH) && H_KIND(h) < READ) __racetrap_global_read4(at, beside, desc & ~D_RUN);
   }
 }
 

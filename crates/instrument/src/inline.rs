@@ -25,7 +25,7 @@ pub fn body(name: &str, guard: Option<&Guard>, with: &[(&str, Operand)]) -> Stmt
             negated: !guard.negated,
             register: guard.register.clone(),
         };
-        out.push(emit::guarded(Some(&not), "bra", vec![emit::name("DONE")]));
+        out.push(emit::guarded(Some(&not), "bra", vec![emit::name("END")]));
     }
     for statement in BODIES.get(name).into_iter().flatten() {
         let mut statement = statement.clone();
@@ -40,6 +40,13 @@ pub fn body(name: &str, guard: Option<&Guard>, with: &[(&str, Operand)]) -> Stmt
             }
         }
         out.push(statement);
+    }
+    // Behind what the lanes do together, which this one has no part in.
+    if guard.is_some() {
+        out.push(Stmt::Label(Label {
+            name: "END".to_owned(),
+            span: Default::default(),
+        }));
     }
     Stmt::Block(out)
 }

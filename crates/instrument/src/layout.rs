@@ -30,7 +30,11 @@ pub const COUNTERS: u64 = 8;
 /// Bytes in front of the shadow of shared memory.
 pub const SHADOW_HEAD: u32 = 16;
 /// The highest launch number.
-pub const LAST_LAUNCH: u32 = 255;
+pub const LAST_LAUNCH: u32 = 254;
+/// Twice in the header of a line of 64 bytes of which nothing is anybody's memory, and in the record of such a word.
+pub const NOTHING: u32 = 0x1fff_ffff;
+/// Twice in the header of a line of which some words are nobody's memory.
+pub const PART: u32 = 0x1ffe_ffff;
 
 /// What all launches on a device share, in its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +66,7 @@ pub struct Config {
 pub struct Launch {
     /// Address of [`Config`].
     pub config: u64,
-    /// [`Config::pages`], where records are of words and no launch is concurrent; else 0.
+    /// [`Config::pages`], where records are of words; else 0.
     pub plain_pages: u64,
     /// The launch's number, 1 to [`LAST_LAUNCH`]; 0: it is not watched. With [`Launch::SLOT`], the slot where the number is when it begins.
     pub number: u32,
@@ -78,6 +82,8 @@ pub struct Launch {
     pub concurrent: bool,
     /// Number of the module, for findings.
     pub module: u32,
+    /// The first launch that may not be over when this one runs; its own number, if there is none. At least 1.
+    pub floor: u32,
 }
 
 impl Launch {
@@ -89,7 +95,8 @@ impl Launch {
         let bits = self.shared_shift
             | u32::from(self.many_blocks) << 4
             | u32::from(self.concurrent) << 5
-            | self.module << 8;
+            | (self.module & 0x3fff) << 8
+            | self.floor << 24;
         let mut out = Vec::with_capacity(LAUNCH_BYTES as usize);
         for long in [self.config, self.plain_pages] {
             out.extend_from_slice(&long.to_le_bytes());
@@ -197,6 +204,8 @@ pub struct RawFinding {
     pub scope: bool,
     /// Whether both are strong accesses of one warp, which only lockstep orders.
     pub lockstep: bool,
+    /// Whether the access is to nobody's memory: there is no other one.
+    pub outside: bool,
     /// Whether two blocks or launches are involved.
     pub cross: bool,
     /// First byte of the unit: an address of global memory, or of the block's shared memory.
@@ -268,6 +277,7 @@ impl Results {
                 shared,
                 scope: info & 2 != 0,
                 lockstep: info & 16 != 0,
+                outside: long(at) >> 56 & 3 == 0,
                 cross: info & 4 != 0,
                 address: long(at + 24),
                 count: count.max(1),
@@ -326,7 +336,7 @@ mod tests {
         let mut put = |at: usize, value: u64, bytes: usize| {
             memory[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
         };
-        put(0, 1 << 63 | 3 << 28, 8);
+        put(0, 1 << 63 | 1 << 56 | 3 << 28, 8);
         put(8, 1 << 62 | 7 << 52 | 9 << 38 | 33 << 28 | 21, 8);
         put(16, 8 << 52 | 5 << 28, 8);
         put(24, 0xabc, 8);
@@ -353,6 +363,7 @@ mod tests {
             shared: false,
             scope: false,
             lockstep: false,
+            outside: false,
             cross: true,
             address: 0xabc,
             count: 12,

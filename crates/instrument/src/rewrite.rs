@@ -17,6 +17,10 @@ const WRITES: u32 = 0x4000;
 const ATOMIC: u32 = 0x2_0000;
 const STRENGTH: u32 = 15;
 const NEIGHBOURS: u32 = 0x4_0000;
+/// The most words that lanes look at together.
+const LANES: u32 = 32;
+/// Strength of accesses of device scope or more.
+const DEVICE: u32 = 2;
 // Kinds of records, what readers have in common, and the numbers of sites that records of shared memory have room for.
 const WRITTEN: u32 = 1;
 const READ: u32 = 2;
@@ -313,7 +317,17 @@ impl Rewriter<'_> {
                     let with = global_line(number, READ, (address, description));
                     return out.push(inline::body("global_run", guard, &with));
                 }
+                if space == Space::Global && *count <= LANES {
+                    let with = global_words(number, (*count, *distance), (address, description));
+                    return out.push(inline::body("global_words", guard, &with));
+                }
                 (format!("{function}_run"), int(u64::from(run)))
+            }
+            (Bytes::Fixed(bytes @ (8 | 16)), _)
+                if space == Space::Global && access.strength == 0 && kind == 0 =>
+            {
+                let with = global_words(number, (bytes / 4, 4), (address, description));
+                return out.push(inline::body("global_words", guard, &with));
             }
             (bytes, _) => self.bytes(instruction, bytes, function),
         };
@@ -369,6 +383,12 @@ impl Rewriter<'_> {
         }
         if access.strength > 0 || self.facts.parts {
             // Headers of lines are for weak accesses alone, by lanes that have passed the same barriers.
+            if access.strength == DEVICE && kind == WRITTEN && !self.facts.fences {
+                let record = (WRITTEN << 2 | DEVICE) << 28;
+                let mut with = global_line(number, kind, (address, description)).to_vec();
+                with.push(("RECORD", int(u64::from(record))));
+                return inline::body("global_strong", guard, &with);
+            }
             let function = match access.access {
                 SiteAccess::Read => "global_read4",
                 SiteAccess::Write | SiteAccess::Atomic => "global_write4",
@@ -436,6 +456,20 @@ fn global_line(
     ]
 }
 
+/// What is replaced in checks of words of global memory that are read together: so many, so many bytes from each other.
+fn global_words(
+    number: u32,
+    (count, distance): (u32, u32),
+    at: ((ScalarType, Operand), (ScalarType, Operand)),
+) -> Vec<(&'static str, Operand)> {
+    let mut with = global_line(number, READ, at).to_vec();
+    let int = |value: u32| int(u64::from(value));
+    with.push(("NUMBER", int(count)));
+    with.push(("DISTANCE", int(distance)));
+    with.push(("RUN", int(count | distance >> 2 << 8)));
+    with
+}
+
 /// The record of shared memory that weak reads of several warps at a site leave, without its epoch.
 fn shared_readers(number: u32) -> (&'static str, Operand) {
     let record = SEVERAL << 30 | W_WARPS << 9 | number & SHARED_SITES;
@@ -485,6 +519,7 @@ fn declarations() -> Vec<Stmt> {
         "%racetrap_s",
         "%racetrap_k",
         "%racetrap_h",
+        "%racetrap_f",
         "%racetrap_base",
         "%racetrap_end",
         "%racetrap_in",

@@ -70,7 +70,11 @@ impl State {
         let mut odd = false;
         let mut words = |range: &Range| {
             let (at, bytes) = (range.at, range.bytes);
-            let (first, end) = (at.next_multiple_of(4), at.checked_add(bytes)? & !3);
+            let (first, end) = (at.checked_next_multiple_of(4)?, at.checked_add(bytes)? & !3);
+            // Rows that lie on one another are refused.
+            if range.rows > 1 && range.pitch < bytes {
+                return None;
+            }
             let last = range.rows.checked_sub(1)?.checked_mul(range.pitch)?;
             let known = first < end
                 && shadow.is_covered(first)
@@ -161,7 +165,12 @@ impl State {
                 number,
                 concurrent: true,
                 shared_shift: 2,
-                module: copies.module as u32 & 0x3fff,
+                module: copies.module as u32,
+                floor: self.order.floor(number),
+                plain_pages: match shadow.shift == 2 {
+                    true => shadow.pages,
+                    false => 0,
+                },
                 ..Launch::default()
             }
             .bytes();

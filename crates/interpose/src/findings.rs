@@ -1,12 +1,12 @@
 //! From what the device found to records.
 
-use crate::state::{FindingLog, Launched, Loaded, State};
+use crate::state::{FindingKey, FindingLog, Launched, Loaded, State};
 use context::record::{KernelTotals, LaunchName, Record};
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
 use instrument::layout::{BLOCKS, RawFinding, RecordKind};
 use instrument::{Site, SiteAccess};
-use report::{HostView, KernelView, Scene, Sources, View, diagnose};
+use report::{HostView, KernelView, Region, Scene, Sources, View, diagnose};
 use simt::ids::{BlockId, ThreadId};
 use simt::observer::{Order, Scope, Space};
 use simt::{Device, Dim3};
@@ -75,6 +75,9 @@ impl State {
         let Some(launched) = self.launched.get(found.launch as usize).cloned().flatten() else {
             return;
         };
+        if found.outside {
+            return self.outside(found, &launched, key);
+        }
         let earlier = self.launched.get(found.first.launch as usize);
         let Some(earlier) = earlier.cloned().flatten() else {
             return;
@@ -92,15 +95,33 @@ impl State {
             ));
             return;
         };
-        let name = LaunchName {
-            kernel: ptx::demangle(&launched.kernel.name),
-            number: launched.number,
-            stream: "the GPU".to_owned(),
-            grid: launched.grid,
-            block: launched.block,
-        };
+        let name = named(&launched);
         self.recorder
             .finding(id, &diagnostic, &HashMap::new(), Some(name), None);
+    }
+
+    /// An access to memory that is nobody's.
+    fn outside(&mut self, found: &RawFinding, launched: &Launched, key: FindingKey) {
+        let Some(shadow) = &self.shadow else {
+            return;
+        };
+        let id = self.told.findings.len();
+        let told = match shadow.outside(found.address) {
+            Some(meant) => outside_worded(found, launched, meant),
+            None => None,
+        };
+        self.told.findings.insert(key, id);
+        match told {
+            Some(diagnostic) => {
+                let name = named(launched);
+                self.recorder
+                    .finding(id, &diagnostic, &HashMap::new(), Some(name), None);
+            }
+            None => self.doubt(format!(
+                "`{}` accesses memory whose allocation was not seen",
+                ptx::demangle(&launched.kernel.name)
+            )),
+        }
     }
 
     /// A context goes, and our memory with it.
@@ -210,6 +231,104 @@ fn hands_data_on(found: &RawFinding, launched: &Launched) -> bool {
     both().unwrap_or(false)
 }
 
+fn named(launched: &Launched) -> LaunchName {
+    LaunchName {
+        kernel: ptx::demangle(&launched.kernel.name),
+        number: launched.number,
+        stream: "the GPU".to_owned(),
+        grid: launched.grid,
+        block: launched.block,
+    }
+}
+
+/// An access to nobody's memory in words, with what it was meant for: address, bytes, and whether that was freed.
+fn outside_worded(
+    found: &RawFinding,
+    launched: &Launched,
+    (start, bytes, freed): (u64, u64, bool),
+) -> Option<report::Diagnostic> {
+    let (_, module) = launched.kernel.module.as_ref()?;
+    let site = *module
+        .checked
+        .sites
+        .candidates(found.site, found.shared)
+        .first()?;
+    let program = program(module, &launched.kernel.name)?;
+    let (block, thread) = (found.block, found.thread);
+    let finding = Finding {
+        rule: match freed {
+            true => Rule::UseAfterFree,
+            false => Rule::OutOfBounds,
+        },
+        ends: vec![end(site, module, &program, 0, block, thread)?],
+        place: Some(Place {
+            space: Space::Global,
+            address: found.address,
+            bytes: 4,
+            mapped: true,
+        }),
+        detail: Detail::None,
+        count: u64::from(found.count),
+        stale_loads: Vec::new(),
+    };
+    let mut sources = sources_of(&[module]);
+    let device = Device::new(0);
+    let dims = (dim(launched.grid), dim(launched.block));
+    let mut view = KernelView::new(&program, &device, dims, &module.text, &sources, &[]);
+    let name = format!("allocation at {start:#x}");
+    view.memory.global = vec![Region::new(&name, start, Some(bytes))];
+    Some(diagnose(
+        &finding,
+        &mut Scene {
+            steps: vec![View::Kernel(view)],
+            sources: &mut sources,
+        },
+    ))
+}
+
+/// One side of a finding.
+fn end(
+    site: &Site,
+    module: &Loaded,
+    program: &simt::Program,
+    launch: u32,
+    block: u32,
+    thread: u32,
+) -> Option<End> {
+    let index = position(site, module, program)?;
+    let scope = match site.strength {
+        1 => Scope::Cta,
+        _ => Scope::Gpu,
+    };
+    Some(End {
+        site: simt::ids::Site(index as u32),
+        launch,
+        block: BlockId(block),
+        thread: ThreadId(thread),
+        threads: 1,
+        action: match site.access {
+            SiteAccess::Read => Action::Read,
+            SiteAccess::Write => Action::Write,
+            SiteAccess::Atomic => Action::Atomic,
+        },
+        order: (site.strength > 0).then_some((Order::Relaxed, scope)),
+    })
+}
+
+/// The sources that modules name.
+fn sources_of(modules: &[&Arc<Loaded>]) -> Sources {
+    let mut sources = Sources::new();
+    sources.look_in(std::path::Path::new("/"));
+    sources.look_in(std::path::Path::new(""));
+    for module in modules {
+        let map = ptx::SourceMap::of(&module.tree);
+        for (_, file) in map.files().filter(|(_, f)| !report::of_toolkit(f)) {
+            sources.find(file);
+        }
+    }
+    sources
+}
+
 /// A finding in words: by the module's own PTX, as the simulator reads it.
 fn worded(
     found: &RawFinding,
@@ -231,30 +350,6 @@ fn worded(
         .first()?;
     let program = program(module, &launched.kernel.name)?;
     let other = program_of(earlier, launched, &program)?;
-    let end =
-        |site: &Site, module: &Loaded, program: &simt::Program, launch, block: u32, thread: u32| {
-            let index = position(site, module, program)?;
-            let order = (site.strength > 0).then_some((
-                Order::Relaxed,
-                match site.strength {
-                    1 => Scope::Cta,
-                    _ => Scope::Gpu,
-                },
-            ));
-            Some(End {
-                site: simt::ids::Site(index as u32),
-                launch,
-                block: BlockId(block),
-                thread: ThreadId(thread),
-                threads: 1,
-                action: match site.access {
-                    SiteAccess::Read => Action::Read,
-                    SiteAccess::Write => Action::Write,
-                    SiteAccess::Atomic => Action::Atomic,
-                },
-                order,
-            })
-        };
     let same_launch = found.first.launch == found.launch;
     // Records have the lowest bits of a block's number.
     let high = match same_launch {
@@ -262,7 +357,7 @@ fn worded(
         false => 0,
     };
     let mut block = high | found.first.block;
-    let blocks: u64 = earlier.grid.iter().map(|n| u64::from(*n)).product();
+    let blocks = (earlier.grid.iter()).fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
     if u64::from(block) >= blocks {
         block = found.first.block;
     }
@@ -311,15 +406,7 @@ fn worded(
         count: u64::from(found.count),
         stale_loads: Vec::new(),
     };
-    let mut sources = Sources::new();
-    sources.look_in(std::path::Path::new("/"));
-    sources.look_in(std::path::Path::new(""));
-    for module in [module, before] {
-        let map = ptx::SourceMap::of(&module.tree);
-        for (_, file) in map.files().filter(|(_, f)| !report::of_toolkit(f)) {
-            sources.find(file);
-        }
-    }
+    let mut sources = sources_of(&[module, before]);
     let device = Device::new(0);
     let view = |program, launched: &Launched, module: &Loaded, sources: &Sources| {
         if let Some(call) = launched.call {

@@ -81,20 +81,23 @@ pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
         .grid
         .iter()
         .chain(&wanted.block)
-        .map(|n| u64::from(*n))
-        .product::<u64>();
+        .fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
     let name = kernel.as_ref().map_or("a kernel", |k| &k.name).to_owned();
     let module = kernel.as_ref().and_then(|k| k.module.clone());
     if !wanted.recorded {
         let totals = state.totals.entry(name.clone()).or_default();
         totals.launches += 1;
-        totals.threads += threads;
+        totals.threads = totals.threads.saturating_add(threads);
         totals.has_ptx |= module.is_some();
     }
     let (kernel, (number, module)) = (kernel?, module?);
+    let known = module.checked.kernels.iter().find(|k| k.name == name)?;
+    if known.parameters > 0 && wanted.params.is_null() && wanted.extra.is_null() {
+        // The driver refuses it.
+        return None;
+    }
     let (config, shared) = state.configure(wanted, &kernel, number, &module, &name);
     drop(state);
-    let known = module.checked.kernels.iter().find(|k| k.name == name)?;
     let mut extended = Extended {
         shared,
         params: Vec::new(),
@@ -111,7 +114,8 @@ pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
             while !(*at).is_null() {
                 match (*at).addr() {
                     BUFFER_POINTER => from = (*at.add(1)).cast(),
-                    BUFFER_SIZE => size = *(*at.add(1)).cast::<usize>(),
+                    BUFFER_SIZE if (*at.add(1)).is_null() => return None,
+                    BUFFER_SIZE => size = (*at.add(1)).cast::<usize>().read_unaligned(),
                     _ => {}
                 }
                 at = at.add(2);
@@ -196,10 +200,13 @@ impl State {
         if module.checked.uses_shared {
             (shared_shadow, shared) = room(wanted, kernel, device, shared_shift);
         }
-        let blocks: u64 = wanted.grid.iter().map(|n| u64::from(*n)).product();
+        let blocks = wanted
+            .grid
+            .iter()
+            .fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
         let config = Launch {
             config: shadow.config,
-            plain_pages: match shadow.shift == 2 && !concurrent {
+            plain_pages: match shadow.shift == 2 {
                 true => shadow.pages,
                 false => 0,
             },
@@ -209,7 +216,12 @@ impl State {
             shared_shift,
             many_blocks: blocks > layout::BLOCKS,
             concurrent,
-            module: module_number as u32 & 0x3fff,
+            module: module_number as u32,
+            // What a replay runs beside is known when it begins.
+            floor: match wanted.slot {
+                Some(_) => 1,
+                None => self.order.floor(number),
+            },
         };
         if wanted.slot.is_none() {
             self.is_launched(number, kernel, wanted.grid, wanted.block);
@@ -294,7 +306,7 @@ impl State {
         }
         if is_capturing() {
             self.doubt(
-                "some launches were not watched, because more than 255 came while a stream was captured"
+                "some launches were not watched, because more than 254 came while a stream was captured"
                     .to_owned(),
             );
             return false;
@@ -339,7 +351,7 @@ impl State {
                     }
                 };
                 if let (0, Some(shadow)) = (found, &mut self.shadow) {
-                    shadow.cover(address, bytes as u64);
+                    shadow.variable(address, bytes as u64);
                 }
             }
         }
@@ -363,6 +375,11 @@ fn room(wanted: &Wanted, kernel: &Kernel, device: i32, shift: u32) -> (u32, u32)
     real!(cuFuncGetAttribute(&mut declared => *mut i32, STATIC => u32, function => usize));
     let declared = declared.max(0) as u32;
     let reserved = attribute(RESERVED, device);
+    let most = attribute(OPTIN, device);
+    if wanted.shared > most || declared > most {
+        // The driver refuses it; and no sum below is larger than a few times as much.
+        return (0, wanted.shared);
+    }
     // Dynamic memory begins at a multiple of its alignment, which is at most 1,024 (PTX ISA, "Variable and Opaque Declarations").
     let end = (reserved + declared).next_multiple_of(128) + wanted.shared;
     if declared + wanted.shared == 0 {
@@ -370,7 +387,7 @@ fn room(wanted: &Wanted, kernel: &Kernel, device: i32, shift: u32) -> (u32, u32)
     }
     let shadow = Launch::shadow_for(end, shift);
     let dynamic = wanted.shared.next_multiple_of(16) + shadow;
-    if declared + dynamic + 128 > attribute(OPTIN, device) {
+    if declared + dynamic + 128 > most {
         return (0, wanted.shared);
     }
     // The program may have asked for less than this, whatever the usual limit is.

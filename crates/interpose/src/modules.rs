@@ -3,6 +3,7 @@
 use crate::hooks::is_capturing;
 use crate::real_driver::real;
 use crate::state::{Loaded, State, state};
+use context::arena::readable;
 use context::fatbin;
 use report::SourceFile;
 use std::ffi::CString;
@@ -27,13 +28,17 @@ struct Wrapper {
 ///
 /// # Safety
 ///
-/// A container begins there, or other memory of 16 bytes or more.
+/// A container begins there, or other memory.
 unsafe fn container(at: *const u8) -> Option<&'static [u8]> {
-    // SAFETY: by the function's own condition; a container has as many bytes as its header says.
+    let here = |bytes: usize| readable(at.addr() as u64, bytes as u64) as usize;
+    if here(fatbin::HEADER) < fatbin::HEADER {
+        return None;
+    }
+    // SAFETY: so many bytes can be read, as the system says; the header may say more than there is.
     unsafe {
         let header: &[u8; fatbin::HEADER] = &*at.cast();
         let size = fatbin::size(header).ok()?;
-        Some(std::slice::from_raw_parts(at, size))
+        Some(std::slice::from_raw_parts(at, here(size)))
     }
 }
 
@@ -46,7 +51,15 @@ unsafe fn ptx_of(image: *const u8) -> Option<String> {
     const LONGEST: usize = 512 << 20;
     // SAFETY: by the function's own condition.
     unsafe {
-        let first = image.cast::<u32>().read_unaligned();
+        // A text may be shorter than a number.
+        let mut first = [0u8; 4];
+        for (at, byte) in first.iter_mut().enumerate() {
+            *byte = image.add(at).read();
+            if *byte == 0 {
+                break;
+            }
+        }
+        let first = u32::from_le_bytes(first);
         let container = match first {
             fatbin::MAGIC => container(image)?,
             fatbin::WRAPPER_MAGIC => {
@@ -60,10 +73,27 @@ unsafe fn ptx_of(image: *const u8) -> Option<String> {
                 return std::str::from_utf8(bytes).ok().map(str::to_owned);
             }
         };
-        let contents = fatbin::read(container).ok()?;
-        let capability = capability();
-        let best = fatbin::choose(&contents.ptx, capability)?;
-        (best.arch <= capability).then(|| best.text.clone())
+        chosen(container)
+    }
+}
+
+/// The PTX of a container that fits the device.
+fn chosen(container: &[u8]) -> Option<String> {
+    let contents = fatbin::read(container).ok()?;
+    let capability = capability();
+    let best = fatbin::choose(&contents.ptx, capability)?;
+    (best.arch <= capability).then(|| best.text.clone())
+}
+
+/// The same of a file. A wrapper, which has addresses, is in no file.
+fn ptx_in(file: &[u8]) -> Option<String> {
+    match file.first_chunk::<4>() {
+        Some(first) if u32::from_le_bytes(*first) == fatbin::MAGIC => chosen(file),
+        Some(b"\x7fELF") => None,
+        _ => {
+            let text = file.split(|byte| *byte == 0).next()?;
+            std::str::from_utf8(text).ok().map(str::to_owned)
+        }
     }
 }
 
@@ -89,7 +119,15 @@ pub unsafe fn replacement(image: *const u8) -> Option<Replacement> {
         return None;
     }
     // SAFETY: by the function's own condition.
-    let text = unsafe { ptx_of(image) }?;
+    replacement_for(unsafe { ptx_of(image) }?)
+}
+
+/// What the driver gets in place of a file.
+pub fn replacement_of_file(file: &[u8]) -> Option<Replacement> {
+    replacement_for(ptx_in(file)?)
+}
+
+fn replacement_for(text: String) -> Option<Replacement> {
     let tree = match ptx::parse(&text) {
         Ok(tree) => tree,
         Err(error) => {

@@ -153,6 +153,13 @@ impl LaunchOrder {
         (self.used.len() > 1).then_some(changed)
     }
 
+    /// The first launch that may not be over when this one runs; itself, if there is none.
+    pub fn floor(&self, number: u32) -> u32 {
+        let set = &self.concurrent[number as usize];
+        let first = (1..number).find(|n| set[(n >> 5) as usize] >> (n & 31) & 1 != 0);
+        first.unwrap_or(number)
+    }
+
     /// The host has waited for everything, and numbers begin again.
     pub fn renew(&mut self) {
         self.synchronize_all();

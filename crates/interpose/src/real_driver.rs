@@ -43,9 +43,15 @@ fn load() -> *mut libc::c_void {
         return std::ptr::null_mut();
     };
     // What `racetrap exec` says is for this library. The tests put the simulated driver in the real one's place, which would take it for its own.
-    let told = std::env::var_os(context::options::VARIABLE);
-    // SAFETY: the loader's thread is the only one yet.
-    unsafe { std::env::remove_var(context::options::VARIABLE) };
+    // Where the library comes into a process that has threads already, they may be reading variables; no driver but ours looks at this one.
+    let alone = std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+    let told = std::env::var_os(context::options::VARIABLE).filter(|_| alone);
+    // SAFETY: there is no other thread.
+    unsafe {
+        if alone {
+            std::env::remove_var(context::options::VARIABLE);
+        }
+    }
     // SAFETY: a path that ends in a zero.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if let Some(told) = told {

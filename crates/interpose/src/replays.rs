@@ -232,7 +232,7 @@ impl State {
         let room = self.reserve(most as u32);
         if most < launches.len() {
             self.doubt(
-                "of graphs with more than 255 kernels, the others were not watched".to_owned(),
+                "of graphs with more than 254 kernels, the others were not watched".to_owned(),
             );
         }
         let mut drawn = vec![0u32; slots];
@@ -240,11 +240,10 @@ impl State {
             let threads = grid
                 .iter()
                 .chain(&block)
-                .map(|n| u64::from(*n))
-                .product::<u64>();
+                .fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
             let totals = self.totals.entry(kernel.name.clone()).or_default();
             totals.launches += 1;
-            totals.threads += threads;
+            totals.threads = totals.threads.saturating_add(threads);
             totals.has_ptx |= kernel.module.is_some();
             let watched = kernel.module.is_some() && self.options.watches(&kernel.name);
             if !room || index >= most || !watched {

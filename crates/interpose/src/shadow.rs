@@ -5,7 +5,7 @@
 use crate::order::Set;
 use crate::real_driver::real;
 use instrument::layout::{self, Config, PAGE, Results};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Stream = usize;
 
@@ -49,9 +49,14 @@ pub struct Shadow {
     pub config: u64,
     /// Bytes of a record's unit, as a shift.
     pub shift: u32,
-    /// Pages that have a shadow, by their place in the table, and the chunks that it lies in: address and bytes.
-    covered: BTreeMap<u64, u64>,
+    /// Pages that have a shadow, and where, by their place in the table, and the chunks that it lies in: address and bytes.
+    covered: BTreeMap<u64, (u64, u64)>,
     chunks: Vec<(u64, u64)>,
+    /// What the program has allocated, and has freed: bytes by address.
+    pub allocated: BTreeMap<u64, u64>,
+    pub freed: BTreeMap<u64, u64>,
+    /// Pages in which modules have variables: of others that may lie there nobody is told.
+    open: BTreeSet<u64>,
     /// Memory of the program that got no shadow, in bytes.
     pub refused: u64,
     /// Bytes of a block's shared memory that the system keeps for itself, at the beginning.
@@ -79,6 +84,9 @@ impl Shadow {
             shift,
             covered: BTreeMap::new(),
             chunks: Vec::new(),
+            allocated: BTreeMap::new(),
+            freed: BTreeMap::new(),
+            open: BTreeSet::new(),
             refused: 0,
             reserved: u64::from(attribute(RESERVED, device)),
         };
@@ -142,20 +150,136 @@ impl Shadow {
     /// Whether an address has a shadow.
     pub fn is_covered(&self, address: u64) -> bool {
         let page = address / PAGE;
-        self.covered.get(&(page % layout::PAGES)) == Some(&page)
+        self.shadow_of(page).is_some()
     }
 
-    /// The program has memory there.
-    pub fn cover(&mut self, address: u64, bytes: u64) {
+    /// The program has allocated memory.
+    pub fn allocate(&mut self, address: u64, bytes: u64) {
         if bytes == 0 {
             return;
         }
+        self.freed
+            .retain(|at, size| at + *size <= address || *at >= address + bytes);
+        // What was freed on a stream is not told when it goes.
+        let below = self.allocated.range(..address + bytes).rev();
+        let over: Vec<u64> = below
+            .take_while(|(at, size)| **at + **size > address)
+            .map(|(at, _)| *at)
+            .collect();
+        for at in over {
+            self.allocated.remove(&at);
+        }
+        self.allocated.insert(address, bytes);
+        if self.cover(address, bytes) {
+            self.bound(address / PAGE, (address + bytes - 1) / PAGE);
+        }
+        self.fill(address, bytes, 0);
+        self.part(address, bytes);
+        self.wait();
+    }
+
+    /// The program has freed memory that nothing uses any more.
+    pub fn free(&mut self, address: u64) {
+        const REMEMBERED: usize = 4096;
+        let Some(bytes) = self.allocated.remove(&address) else {
+            return;
+        };
+        self.fill(address, bytes, layout::NOTHING);
+        self.wait();
+        if self.freed.len() == REMEMBERED {
+            self.freed.pop_first();
+        }
+        self.freed.insert(address, bytes);
+    }
+
+    /// A module has a variable there.
+    pub fn variable(&mut self, address: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.cover(address, bytes);
+        for page in address / PAGE..=(address + bytes - 1) / PAGE {
+            if self.open.insert(page) {
+                self.fill(page * PAGE, PAGE, 0);
+            }
+        }
+        self.wait();
+    }
+
+    /// Where the shadow of a covered page is.
+    fn shadow_of(&self, page: u64) -> Option<u64> {
+        match self.covered.get(&(page % layout::PAGES)) {
+            Some((known, shadow)) if *known == page => Some(*shadow),
+            _ => None,
+        }
+    }
+
+    /// Sets both halves of the headers of all lines of some memory.
+    fn fill(&self, address: u64, bytes: u64, value: u32) {
+        const LINE: u64 = 64;
+        if self.shift != 2 {
+            return;
+        }
+        let end = address + bytes;
+        let mut at = address;
+        while at < end {
+            let page = at / PAGE;
+            let until = end.min((page + 1) * PAGE);
+            let (first, last) = (at % PAGE / LINE, (until - 1) % PAGE / LINE);
+            if let Some(shadow) = self.shadow_of(page)
+                && (value == 0 || !self.open.contains(&page))
+            {
+                let words = (last + 1 - first) as usize * 2;
+                real!(cuMemsetD32Async(shadow + first * 8 => u64, value => u32, words => usize, self.stream => Stream));
+            }
+            at = until;
+        }
+    }
+
+    /// Marks the words of the last line behind the end of some memory.
+    fn part(&self, address: u64, bytes: u64) {
+        const LINE: u64 = 64;
+        let end = (address + bytes).next_multiple_of(4);
+        let (page, word) = (end / PAGE, end % LINE / 4);
+        let (Some(shadow), 2, 1..) = (self.shadow_of(page), self.shift, word) else {
+            return;
+        };
+        if self.open.contains(&page) {
+            return;
+        }
+        let records = shadow + layout::HEADERS + end % PAGE / 4 * 8;
+        real!(cuMemsetD32Async(records => u64, layout::NOTHING => u32, (16 - word) as usize * 2 => usize, self.stream => Stream));
+        self.fill(end - 1, 1, layout::PART);
+    }
+
+    /// Marks what nobody has allocated in covered pages whose headers are zero.
+    fn bound(&self, first: u64, last: u64) {
+        let pages = self.covered.values().map(|(page, _)| *page);
+        let mut pages: Vec<u64> = pages.filter(|p| (first..=last).contains(p)).collect();
+        pages.sort_unstable();
+        for run in pages.chunk_by(|a, b| a + 1 == *b) {
+            let (mut at, end) = (run[0] * PAGE, (run[run.len() - 1] + 1) * PAGE);
+            let before = self.allocated.range(..at).next_back();
+            for (from, bytes) in before.into_iter().chain(self.allocated.range(at..end)) {
+                if *from > at {
+                    self.fill(at, from - at, layout::NOTHING);
+                }
+                at = at.max((from + bytes).next_multiple_of(64));
+            }
+            if at < end {
+                self.fill(at, end - at, layout::NOTHING);
+            }
+        }
+    }
+
+    /// Memory gets a shadow: whether some of it had none.
+    fn cover(&mut self, address: u64, bytes: u64) -> bool {
         let (first, last) = (address / PAGE, (address + bytes - 1) / PAGE);
         let mut missing = Vec::new();
         for page in first..=last {
             match self.covered.get(&(page % layout::PAGES)) {
                 None => missing.push(page),
-                Some(known) if *known == page => {}
+                Some((known, _)) if *known == page => {}
                 // Memory that lies a multiple of 2 TiB away has its place in the table.
                 Some(_) => self.refused += PAGE,
             }
@@ -180,9 +304,12 @@ impl Shadow {
             let to = self.pages + run[0] % layout::PAGES * 8;
             real!(cuMemcpyHtoDAsync_v2(to => u64, entries.as_ptr() => *const u64, entries.len() * 8 => usize, self.stream => Stream));
             self.wait();
-            let places = run.iter().map(|page| (page % layout::PAGES, *page));
-            self.covered.extend(places);
+            let shadows = (0..).map(|number| shadow + number * of_page);
+            let places = run.iter().zip(shadows);
+            self.covered
+                .extend(places.map(|(page, shadow)| (page % layout::PAGES, (*page, shadow))));
         }
+        !missing.is_empty()
     }
 
     /// Records stand for fewer bytes from now on: all memory gets a new shadow. The device has nothing to do.
@@ -198,7 +325,8 @@ impl Shadow {
         }
         self.clear(self.pages, layout::PAGES * 8);
         self.wait();
-        let mut pages: Vec<u64> = std::mem::take(&mut self.covered).into_values().collect();
+        let covered = std::mem::take(&mut self.covered).into_values();
+        let mut pages: Vec<u64> = covered.map(|(page, _)| page).collect();
         pages.sort_unstable();
         for run in pages.chunk_by(|a, b| a + 1 == *b) {
             self.cover(run[0] * PAGE, run.len() as u64 * PAGE);
@@ -213,22 +341,52 @@ impl Shadow {
         self.clear(self.sync, layout::SYNC_BYTES * 256);
         self.clear(self.kept, layout::KEPT_BYTES * u64::from(KEPT));
         self.clear(self.concurrent, 256 * 32);
+        self.bound(0, u64::MAX);
+        for (address, bytes) in &self.allocated {
+            self.part(*address, *bytes);
+        }
         self.wait();
+    }
+
+    /// Where an address is that is nobody's: what it was meant for, with its bytes, and whether that was freed. `None`: the driver has given it out
+    /// without our knowing.
+    pub fn outside(&self, address: u64) -> Option<(u64, u64, bool)> {
+        const RANGE_START: u32 = 11;
+        let mut start = 0u64;
+        let asked = real!(cuPointerGetAttribute(&mut start => *mut u64, RANGE_START => u32, address => u64));
+        if asked == 0 && !self.allocated.contains_key(&start) {
+            return None;
+        }
+        let below =
+            |all: &BTreeMap<u64, u64>| all.range(..=address).next_back().map(|(a, b)| (*a, *b));
+        let freed = below(&self.freed).filter(|(at, bytes)| address < at + bytes);
+        let live =
+            below(&self.allocated).or(self.allocated.first_key_value().map(|(a, b)| (*a, *b)));
+        match (freed, live) {
+            (Some((at, bytes)), _) => Some((at, bytes, true)),
+            (None, Some((at, bytes))) if !(at..at + bytes).contains(&address) => {
+                Some((at, bytes, false))
+            }
+            _ => None,
+        }
     }
 
     /// What was found, without asking the device: not how often.
     pub fn results_at_hand(&self) -> Results {
-        // SAFETY: as below.
-        let findings =
-            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
-        Results::read(findings, &[], FINDINGS)
+        Results::read(&self.findings_now(), &[], FINDINGS)
+    }
+
+    /// A copy of the findings, word by word: the device may be writing.
+    fn findings_now(&self) -> Vec<u8> {
+        let words = self.findings as *const u32;
+        // SAFETY: it is that long and stays; the device writes whole words, and says last that it has.
+        let word = |at: usize| unsafe { words.add(at).read_volatile() };
+        let all = 0..FINDINGS_BYTES / size_of::<u32>();
+        all.flat_map(|at| word(at).to_le_bytes()).collect()
     }
 
     /// What was found, and whether the device could still be asked how often.
     pub fn results(&self) -> (Results, bool) {
-        // SAFETY: it is that long and stays; the device writes whole words, and says last that it has.
-        let findings =
-            unsafe { std::slice::from_raw_parts(self.findings as *const u8, FINDINGS_BYTES) };
         let mut tallies = vec![0u8; layout::tallies_bytes(FINDINGS) as usize];
         let read = real!(cuMemcpyDtoHAsync_v2(tallies.as_mut_ptr() => *mut u8, self.tallies => u64, tallies.len() => usize, self.stream => Stream));
         let waited = real!(cuStreamSynchronize(self.stream => Stream));
@@ -236,7 +394,8 @@ impl Shadow {
         if !alive {
             tallies.clear();
         }
-        (Results::read(findings, &tallies, FINDINGS), alive)
+        let findings = self.findings_now();
+        (Results::read(&findings, &tallies, FINDINGS), alive)
     }
 }
 

@@ -119,6 +119,9 @@ pub struct Totals {
     pub has_ptx: bool,
 }
 
+/// What tells findings apart: module (and lockstep), the earlier launch, both sites, and whether it is shared memory.
+pub type FindingKey = (u32, u32, u32, u32, bool);
+
 /// What was told so far.
 #[derive(Default)]
 pub struct FindingLog {
@@ -129,7 +132,7 @@ pub struct FindingLog {
     /// Handles that are libraries.
     pub libraries: HashSet<usize>,
     /// Findings by what tells them apart, with their number.
-    pub findings: HashMap<(u32, u32, u32, u32, bool), usize>,
+    pub findings: HashMap<FindingKey, usize>,
     pub assumed: u64,
     pub unwatched: u64,
     /// What both were in contexts that are gone.

@@ -13,8 +13,12 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn asked(_: libc::c_int) {
     let byte = 1u8;
-    // SAFETY: a call that handlers may make; the byte is there.
-    unsafe { libc::write(WAKE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+    // SAFETY: a call that handlers may make; the byte is there; and what is interrupted keeps its `errno`.
+    unsafe {
+        let errno = *libc::__errno_location();
+        libc::write(WAKE.load(Ordering::Relaxed), (&raw const byte).cast(), 1);
+        *libc::__errno_location() = errno;
+    }
 }
 
 /// From now on.

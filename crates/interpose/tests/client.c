@@ -3,6 +3,7 @@
  * HOW: by `extra`, by `cuLaunchKernelEx` (ex), with a limit of dynamic shared memory of the program's own (limit), in a context that is gone before the
  * program ends (release), ended by a signal before anybody has waited (stopped); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
  * or twice, on two streams (streams), that an event orders, or the host, or the legacy stream, or a callback.
+ * Or it does not launch, and prints how calls end that no driver takes (wrong).
  * It asks for all names as runtimes do, by cuGetProcAddress. */
 #include <dlfcn.h>
 #include <signal.h>
@@ -36,6 +37,45 @@ static Call of(const char *name)
 
 static void nothing(void *data) {}
 
+/* A file that begins with these four bytes of a kind, and ends before what its header says. */
+static const char *cut_off(const char *beside, unsigned magic)
+{
+    static char name[4096];
+    unsigned words[4] = {magic, 0x100001, 1 << 20, 0};
+    snprintf(name, sizeof name, "%s.cut", beside);
+    FILE *file = fopen(name, "wb");
+    if (!file || fwrite(words, 1, sizeof words, file) != sizeof words)
+        exit(9);
+    fclose(file);
+    return name;
+}
+
+#define TELL(name, ...) printf("%s: %u\n", name, of(name)(__VA_ARGS__))
+
+/* Calls that the driver refuses. */
+static void wrong(void *kernel, unsigned long long at, void **params, const char *beside)
+{
+    void *node, *module;
+    size_t most = -1;
+    TELL("cuMemcpy2D", (void *)0);
+    TELL("cuMemcpy3D", (void *)0);
+    TELL("cuLaunchKernelEx", (void *)0, kernel, params, (void **)0);
+    TELL("cuGraphAddKernelNode", &node, (void *)0, (void *)0, (size_t)0, (void *)0);
+    TELL("cuLaunchKernel", kernel, 1, 1, 1, 32, 1, 1, 0, (void *)0, (void **)0, (void **)0);
+    void *extra[] = {(void *)1, params, (void *)2, (void *)0, (void *)0};
+    TELL("cuLaunchKernel", kernel, 1, 1, 1, 32, 1, 1, 0, (void *)0, (void **)0, extra);
+    TELL("cuLaunchKernel", kernel, 1, 1, 1, 32, 1, 1, 0xfffffff8u, (void *)0, params, (void **)0);
+    TELL("cuLaunchKernel", kernel, -1, -1, -1, 1024, 1, 1, 0, (void *)0, params, (void **)0);
+    TELL("cuMemsetD32", at, 7, most / 2);
+    TELL("cuMemsetD2D32", at, (size_t)0, 7, (size_t)4, (size_t)1 << 40);
+    TELL("cuMemcpyDtoD", at, at + 64, most - 63);
+    TELL("cuModuleLoad", &module, (void *)0);
+    TELL("cuModuleLoadData", &module, (void *)0);
+    /* a fat binary, and the wrapper that the compiler puts around one in a program */
+    TELL("cuModuleLoad", &module, cut_off(beside, 0xba55ed50));
+    TELL("cuModuleLoad", &module, cut_off(beside, 0x466243b1));
+}
+
 struct config { unsigned gx, gy, gz, bx, by, bz, shared; void *stream, *attributes; unsigned count; };
 
 int main(int argc, char **argv)
@@ -65,6 +105,11 @@ int main(int argc, char **argv)
     DO("cuMemAlloc", &at, sizeof numbers);
     DO("cuMemcpyHtoD", at, numbers, sizeof numbers);
     void *params[] = {&at, &count};
+    if (!strcmp(how, "wrong")) {
+        wrong(kernel, at, params, argv[1]);
+        DO("cuCtxSynchronize");
+        return 0;
+    }
     if (!strcmp(how, "extra")) {
         struct { unsigned long long at; int count; } all = {at, count};
         size_t size = sizeof all;

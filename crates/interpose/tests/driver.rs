@@ -242,3 +242,26 @@ fn a_program_that_is_made_to_end_tells_what_was_found() {
     );
     assert_eq!(racy.of("totals")[0]["kernels"][0]["watched"], 1);
 }
+
+#[test]
+fn what_lies_behind_a_buffer_is_told() {
+    // The buffer has 1,024 words.
+    let right = run(&blocks("1023"), &["blocks", "1", "1"], true);
+    assert_eq!(right.findings(), []);
+    let wrong = run(&blocks("1024"), &["blocks", "1", "1"], true);
+    assert_eq!(wrong.findings(), [("out-of-bounds".to_owned(), 1); 1]);
+}
+
+/// What no driver takes is refused as the driver refuses it: the library in front of it follows no null, believes no header, and its sums don't
+/// overflow into something that is launched.
+#[test]
+fn calls_that_the_driver_refuses_are_refused_behind_the_library() {
+    let text = shift("bar.sync 0;");
+    let arguments = ["shift", "1", "64", "wrong"];
+    let native = run(&text, &arguments, false);
+    let lines = native.printed();
+    assert_eq!(lines.lines().count(), 15, "{lines}");
+    let refused = |line: &str| !line.ends_with(": 0");
+    assert!(lines.lines().all(refused), "{lines}");
+    assert_eq!(run(&text, &arguments, true).printed(), lines);
+}

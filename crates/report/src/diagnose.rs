@@ -10,16 +10,17 @@ pub use place::{line_of, of_toolkit};
 use super::consequence;
 use super::help::{self, Guilty};
 use super::language;
-use super::memory::MemoryNames;
+use super::memory::{MemoryNames, Region};
 use super::source::{SourceFile, Sources};
 use super::view::View;
-use super::{About, Diagnostic, Label, Who};
-use detect::finding::{Action, Detail, End, Finding};
+use super::{About, Diagnostic, Label, Location, Who};
+use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
 use place::locate;
 pub(crate) use place::own_line;
 use simt::Program;
 use simt::ids::{Dim3, Site};
+use simt::memory::GLOBAL_BASE;
 use simt::observer::Space;
 use simt::program::SiteInfo;
 use std::sync::Arc;
@@ -146,6 +147,7 @@ fn subject(
     let region = finding.place.and_then(|place| names?.region(&place));
     let mut about = About {
         memory: region.map(|r| r.name.clone()),
+        location: finding.place.map(|place| location(place, region)),
         ..About::default()
     };
     if let Some(kernel) = kernel {
@@ -163,6 +165,26 @@ fn subject(
         consequence::trace_back(&mut about, finding, guilty, kernel);
     }
     about
+}
+
+/// Where the memory lies, in words and numbers of the kernel's.
+fn location(place: Place, region: Option<&Region>) -> Location {
+    let (space, base) = match place.space {
+        Space::Global => ("global", GLOBAL_BASE),
+        Space::Shared => ("shared", 0),
+        Space::Local => ("local", 0),
+        Space::Const => ("const", 0),
+        Space::Param => ("param", 0),
+    };
+    Location {
+        space: space.into(),
+        address: match place.mapped {
+            true => place.address.wrapping_add(base),
+            false => place.address,
+        },
+        bytes: place.bytes,
+        element: region.map(|region| region.element_at(place.address, place.bytes)),
+    }
 }
 
 /// The ends, each with its place: threads of a block that run for ever in one place of the source count together, whichever of its

@@ -3,7 +3,7 @@
 //! `version` is 1. Adding a field keeps the version; removing a field or changing its meaning increases it.
 
 use super::trace::Trace;
-use super::{Accepted, Report, Setting, Unseen, Verdict, Who};
+use super::{Accepted, Location, Report, Setting, Unseen, Verdict, Who};
 use detect::finding::is_at_least;
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
@@ -101,6 +101,9 @@ pub struct Finding {
     title: String,
     /// The guilty lines and the lines that lead to them.
     places: Vec<Place>,
+    /// The memory that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<Location>,
     /// Additional facts.
     notes: Vec<String>,
     /// The suggested fix.
@@ -219,6 +222,7 @@ impl From<&super::Diagnostic> for Finding {
                     }
                 })
                 .collect(),
+            memory: from.about.location.clone(),
             notes: from.notes.clone(),
             help: from.help.clone(),
             replay: from.replay.clone(),

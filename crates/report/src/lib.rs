@@ -40,6 +40,7 @@ pub use diagnose::{line_of, of_toolkit};
 pub use edit::Edit;
 pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
+pub use memory::Region;
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
@@ -146,6 +147,9 @@ pub struct Launched {
 pub struct About {
     /// The name of the memory, if it has one.
     pub memory: Option<String>,
+    /// Where it lies.
+    #[serde(default)]
+    pub location: Option<Location>,
     /// The kernel, where its check may have several.
     pub kernel: Option<String>,
     /// The function that all guilty places are in: an inlined one, or the kernel.
@@ -162,6 +166,21 @@ pub struct About {
     /// Of a race between a read and a write: whether the write may come first in the code, by a loop perhaps.
     #[serde(default)]
     pub write_may_come_first: bool,
+}
+
+/// Bytes of memory.
+#[derive(
+    Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct Location {
+    /// The state space, as PTX names it: `global`, `shared`, `local`, `const`, `param`.
+    pub space: Cow<'static, str>,
+    /// The address of the first byte: of global memory as kernels see it, of other memory from where the block's or the thread's own begins.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u32,
+    /// The element, as the source would write it: `tile[32]`; `None` where the memory has no name.
+    pub element: Option<String>,
 }
 
 impl About {

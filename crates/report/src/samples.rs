@@ -114,6 +114,12 @@ pub fn race() -> Diagnostic {
         builds: vec!["optimised".into(), "unoptimised".into()],
         about: About {
             memory: Some("tile".into()),
+            location: Some(Location {
+                space: "shared".into(),
+                address: 132,
+                bytes: 4,
+                element: Some("tile[33]".into()),
+            }),
             instructions: [(
                 "k.ptx".to_owned(),
                 [40, 44, 48]

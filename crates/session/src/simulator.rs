@@ -86,6 +86,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Warp-instructions of all.
     pub executed: u64,
+    /// Accesses to memory that the detectors have judged, one for each thread and instruction.
+    pub accesses: u64,
     /// What the threads of the last launch did to memory that they share, where that was asked for.
     pub communication: Option<Log>,
     /// Where the branches of the last launch went.
@@ -105,6 +107,7 @@ pub struct Session {
     traces: Vec<Trace>,
     steps: u64,
     executed: u64,
+    accesses: u64,
     communication: Option<Log>,
     coverage: Coverage,
     /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
@@ -131,6 +134,7 @@ impl Session {
             traces: Vec::new(),
             steps: 0,
             executed: 0,
+            accesses: 0,
             communication: None,
             coverage: Coverage::default(),
             found: BTreeMap::new(),
@@ -207,6 +211,7 @@ impl Session {
             .detectors
             .launch(device, program, how, &o.schedule, &limits, o.jobs);
         self.executed += live.steps();
+        self.accesses += self.detectors.take_accesses();
         self.coverage = self.detectors.take_coverage();
         self.communication = self.detectors.take_communication().map(|mut log| {
             log.whole &= program.facts.memory_alone;
@@ -346,6 +351,7 @@ impl Session {
             traces: self.traces,
             steps: self.steps,
             executed: self.executed,
+            accesses: self.accesses,
             communication: self.communication,
             coverage: self.coverage,
         };

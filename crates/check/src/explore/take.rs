@@ -70,6 +70,7 @@ impl Exploration<'_> {
         }
         out.steps = out.steps.max(outcome.steps);
         out.executed += outcome.executed;
+        out.accesses += outcome.accesses;
         out.coverage.merge(&outcome.coverage);
         if self.remember {
             out.left.push(left_in(&device));

@@ -23,8 +23,8 @@ pub(crate) unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Res
     // SAFETY: by the function's own condition; a list has two entries at most.
     unsafe {
         for pair in 0..2 {
-            let value = || *extra.add(2 * pair + 1);
-            match (*extra.add(2 * pair)).addr() {
+            let value = || extra.add(2 * pair + 1).read_unaligned();
+            match extra.add(2 * pair).read_unaligned().addr() {
                 BUFFER => buffer = value().cast(),
                 SIZE if value().is_null() => return Err(Error::INVALID_VALUE),
                 SIZE => size = value().cast::<usize>().read_unaligned(),
@@ -165,9 +165,9 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
         let kernel = kernel(context, function)?;
         // SAFETY: the caller passes a configuration with as many attributes as it says, and parameters as for `cuLaunchKernel`.
         unsafe {
-            let config = &*config;
+            let config = config.read_unaligned();
             let attributes = crate::runtime::attributes(config.attributes, config.count)?;
-            let how = crate::runtime::how(context, entry, attributes)?;
+            let how = crate::runtime::how(context, entry, &attributes)?;
             let shape = [config.grid, config.block];
             launch(
                 context,
@@ -311,12 +311,15 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveClusters(
         }
         // SAFETY: the caller passes a configuration with as many attributes as it says.
         let (config, attributes) = unsafe {
-            let config = &*config;
+            let config = config.read_unaligned();
             let attributes = crate::runtime::attributes(config.attributes, config.count)?;
             (config, attributes)
         };
-        let how = crate::runtime::how(context, entry, attributes)?;
-        let threads = config.block.iter().map(|n| u64::from(*n)).product();
+        let how = crate::runtime::how(context, entry, &attributes)?;
+        let threads = config
+            .block
+            .iter()
+            .fold(1u64, |n, m| n.saturating_mul(u64::from(*m)));
         let size = how
             .cluster
             .or(kernel.program.required_cluster)
@@ -372,7 +375,7 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
         {
             // SAFETY: by the function's own condition.
             let dynamic = bytes.map_or(shared, |bytes| unsafe { bytes(threads as c_int) });
-            let all = u64::from(program.shared_bytes) + dynamic as u64;
+            let all = u64::from(program.shared_bytes).saturating_add(dynamic as u64);
             let blocks = u64::from(context.model.occupancy(threads, all));
             if blocks * threads > best.0 {
                 best = (blocks * threads, blocks, threads);

@@ -20,7 +20,7 @@ unsafe fn allocate(
     kind: Kind,
 ) -> Result<()> {
     context.findings.healthy()?;
-    if bytes == 0 {
+    if bytes == 0 || to.is_null() {
         return Err(Error::INVALID_VALUE);
     }
     let address = context.allocate(bytes as u64, kind, entry.call())?;

@@ -17,11 +17,19 @@ const LONGEST: usize = 512 << 20;
 ///
 /// # Safety
 ///
-/// `image` is one of these, or machine code, of which four bytes can be read.
+/// `image` is one of these, or machine code.
 unsafe fn image(image: *const c_void) -> Option<Image> {
     // SAFETY: by the function's own condition.
     unsafe {
-        match image.cast::<u32>().read_unaligned() {
+        // A text may be shorter than a number.
+        let mut first = [0u8; 4];
+        for (at, byte) in first.iter_mut().enumerate() {
+            *byte = image.cast::<u8>().add(at).read();
+            if *byte == 0 {
+                break;
+            }
+        }
+        match u32::from_le_bytes(first) {
             fatbin::MAGIC => container(image.cast()).map(|c| Image::FatBinaries(vec![c])),
             fatbin::WRAPPER_MAGIC => Some(Image::FatBinaries(containers(image.cast::<Wrapper>()))),
             first if first.to_le_bytes() == *b"\x7fELF" => None,
@@ -327,6 +335,9 @@ pub unsafe extern "C" fn cuLinkAddData_v2(
                 .missing(&format!("{} of anything but PTX", entry.0));
             return Err(Error::NOT_SUPPORTED);
         }
+        if size > LONGEST {
+            return Err(Error::INVALID_VALUE);
+        }
         // SAFETY: the caller's buffer has this size.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
         let text = String::from_utf8_lossy(bytes)
@@ -348,12 +359,13 @@ pub unsafe extern "C" fn cuLinkComplete(
 ) -> u32 {
     plain("cuLinkComplete", |_, _| {
         linker(state, |linker| {
-            let mut made = context::link::texts(&linker.texts)
-                .map_err(|_| Error::INVALID_PTX)?
-                .into_bytes();
-            made.push(0);
-            linker.made = made;
-            // SAFETY: the caller passes places for both; the text stays until the linker is destroyed.
+            // It stays where it is until the linker is destroyed, also when somebody asks twice.
+            if linker.made.is_empty() {
+                let made = context::link::texts(&linker.texts).map_err(|_| Error::INVALID_PTX)?;
+                linker.made = made.into_bytes();
+                linker.made.push(0);
+            }
+            // SAFETY: the caller passes places for both.
             unsafe {
                 put(to, linker.made.as_mut_ptr().cast())?;
                 put_if(size, linker.made.len());

@@ -69,7 +69,10 @@ pub unsafe extern "C" fn cuMemPoolCreate(
             return Err(Error::INVALID_VALUE);
         }
         // SAFETY: the caller passes such a structure.
-        let (location, device) = unsafe { ((*properties).location, (*properties).device) };
+        let (location, device) = unsafe {
+            let properties = properties.read_unaligned();
+            (properties.location, properties.device)
+        };
         match (location, device) {
             (DEVICE, 0) => {
                 let handle = NEXT.fetch_add(1, Ordering::Relaxed);

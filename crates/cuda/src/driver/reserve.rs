@@ -52,7 +52,7 @@ pub unsafe extern "C" fn cuMemCreate(
     _flags: u64,
 ) -> u32 {
     plain("cuMemCreate", |context, _| {
-        if properties.is_null() {
+        if properties.is_null() || to.is_null() {
             return Err(Error::INVALID_VALUE);
         }
         if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn cuMemAddressReserve(
     _flags: u64,
 ) -> u32 {
     plain("cuMemAddressReserve", |context, entry| {
-        if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
+        if to.is_null() || bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
             return Err(Error::INVALID_VALUE);
         }
         let address = context.allocate(bytes as u64, Kind::Reserved, entry.call())?;

@@ -21,7 +21,11 @@ unsafe fn numbers<N: Copy>(from: *const N, count: usize) -> Option<Vec<N>> {
         (_, 0) => Some(Vec::new()),
         (true, _) => None,
         // SAFETY: by the function's own condition.
-        (false, _) => Some(unsafe { std::slice::from_raw_parts(from, count) }.to_vec()),
+        (false, count) => Some(
+            (0..count)
+                .map(|at| unsafe { from.add(at).read_unaligned() })
+                .collect(),
+        ),
     }
 }
 

@@ -59,12 +59,12 @@ pub struct ArrayDescriptor3D {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuArrayCreate_v2(to: *mut Handle, desc: *const ArrayDescriptor) -> u32 {
     plain("cuArrayCreate", |context, entry| {
-        if desc.is_null() {
+        if desc.is_null() || to.is_null() {
             return Err(Error::INVALID_VALUE);
         }
         // SAFETY: the caller passes a descriptor, and a place for the handle.
         unsafe {
-            let desc = &*desc;
+            let desc = desc.read_unaligned();
             let format = format(context, entry, desc.format, desc.channels)?;
             let extent = [desc.width as u64, desc.height as u64, 0];
             let handle = context.create_array(format, extent, 0, 1, entry.call())?;
@@ -79,12 +79,12 @@ pub unsafe extern "C" fn cuArray3DCreate_v2(
     desc: *const ArrayDescriptor3D,
 ) -> u32 {
     plain("cuArray3DCreate", |context, entry| {
-        if desc.is_null() {
+        if desc.is_null() || to.is_null() {
             return Err(Error::INVALID_VALUE);
         }
         // SAFETY: the caller passes a descriptor, and a place for the handle.
         unsafe {
-            let desc = &*desc;
+            let desc = desc.read_unaligned();
             let format = format(context, entry, desc.format, desc.channels)?;
             let extent = [desc.width, desc.height, desc.depth].map(|n| n as u64);
             let handle = context.create_array(format, extent, desc.flags, 1, entry.call())?;
@@ -157,7 +157,7 @@ unsafe fn image(context: &mut Context, entry: Entry, desc: *const DriverResource
     }
     // SAFETY: by the function's own condition; the kind says which member of the union counts.
     unsafe {
-        let desc = &*desc;
+        let desc = desc.read_unaligned();
         if matches!(desc.kind, 0 | 1) {
             let array = desc.resource.array.addr() as u64;
             return Ok(context.array(array, || entry.call())?.image);
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn cuTexObjectCreate(
         // SAFETY: the caller passes such descriptors, and a place for the number.
         unsafe {
             let image = image(context, entry, resource)?;
-            let desc = &*texture;
+            let desc = texture.read_unaligned();
             let [x, y, z] = desc.address;
             let narrow = image.format.bits < 32;
             let sampler = Sampler {
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn cuTexObjectCreate(
                 level_range: [desc.least, desc.most],
                 anisotropy: desc.anisotropy,
             };
-            let sampler = match (*resource).kind {
+            let sampler = match resource.read_unaligned().kind {
                 LINEAR => by_index(sampler),
                 _ => sampler,
             };
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn cuSurfObjectCreate(to: *mut u64, resource: *const Drive
         // SAFETY: the caller passes such a descriptor, and a place for the number.
         unsafe {
             let image = image(context, entry, resource)?;
-            if (*resource).kind != 0 {
+            if resource.read_unaligned().kind != 0 {
                 return Err(Error::INVALID_VALUE);
             }
             let surface = context.create_surface(image);
@@ -290,7 +290,7 @@ unsafe fn copy_2d(
     }
     // SAFETY: by the function's own condition.
     unsafe {
-        let what = &*what;
+        let what = what.read_unaligned();
         let mut side = |side: &Side| {
             let address = match side.kind {
                 1 => side.host.addr() as u64,

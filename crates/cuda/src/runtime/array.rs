@@ -101,7 +101,7 @@ unsafe fn allocate(
     }
     // SAFETY: by the function's own condition.
     unsafe {
-        let format = (*desc).format(context, entry)?;
+        let format = desc.read_unaligned().format(context, entry)?;
         let extent = extent.map(|n| n as u64);
         let handle = context.create_array(format, extent, flags, levels, entry.call())?;
         put(to, handle as *mut c_void)

@@ -387,7 +387,7 @@ pub(super) unsafe fn copy_of(
     }
     // SAFETY: by the function's own condition.
     unsafe {
-        let what = &*what;
+        let what = what.read_unaligned();
         // With an array, widths are in its texels (CUDA Runtime API, "cudaMemcpy3D").
         let texel = |context: &mut Context, array: *mut c_void| match array.is_null() {
             true => Ok(None),

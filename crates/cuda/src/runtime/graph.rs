@@ -107,6 +107,9 @@ pub(crate) struct Graphs {
 
 static GRAPHS: Mutex<Option<Graphs>> = Mutex::new(None);
 
+/// Handles of a list at most: a graph has fewer nodes.
+const GRAPH_NODES: usize = 1 << 24;
+
 /// A list of handles.
 ///
 /// # Safety
@@ -119,9 +122,12 @@ pub(super) unsafe fn handles(list: *const *mut c_void, count: usize) -> Result<V
     if list.is_null() {
         return Err(Error::INVALID_VALUE);
     }
+    if count > GRAPH_NODES {
+        return Err(Error::INVALID_VALUE);
+    }
     // SAFETY: by the function's own condition.
-    let list = unsafe { std::slice::from_raw_parts(list, count) };
-    Ok(list.iter().map(|handle| handle.addr() as u64).collect())
+    let one = |at| unsafe { list.add(at).read_unaligned() };
+    Ok((0..count).map(|at| one(at).addr() as u64).collect())
 }
 
 /// All graphs, while nobody else has them. Whoever wants both locks the context first.

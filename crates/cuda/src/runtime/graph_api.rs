@@ -276,8 +276,8 @@ pub unsafe extern "C" fn cudaGraphInstantiateWithParams(
         let executable = instantiate(context, graph)?;
         // SAFETY: the caller passes such a structure and a place for the handle.
         unsafe {
-            (*params).node = std::ptr::null_mut();
-            (*params).result = 0;
+            (&raw mut (*params).node).write_unaligned(std::ptr::null_mut());
+            (&raw mut (*params).result).write_unaligned(0);
             put(to, executable as Handle)
         }
     })

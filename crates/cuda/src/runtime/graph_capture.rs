@@ -232,7 +232,7 @@ pub unsafe extern "C" fn cudaStreamGetCaptureInfo_v3(
                 put_if(edges, std::ptr::null());
                 if !after.is_null() {
                     let list = captured.after.into_boxed_slice();
-                    after.write(list.as_ptr());
+                    after.write_unaligned(list.as_ptr());
                     captures.shown.insert(stream, list);
                 }
             }

@@ -107,7 +107,7 @@ pub(super) unsafe fn kernel(context: &mut Context, params: *const KernelParams) 
     }
     // SAFETY: by the function's own condition.
     unsafe {
-        let p = &*params;
+        let p = params.read_unaligned();
         let kernel = context.function(p.function.addr() as u64)?;
         let params = match p.extra.is_null() {
             true => parameters(&kernel, p.params)?,
@@ -135,7 +135,7 @@ pub(super) unsafe fn fill(params: *const MemsetParams) -> Result<Action> {
         return Err(Error::INVALID_VALUE);
     }
     // SAFETY: by the function's own condition.
-    let p = unsafe { &*params };
+    let p = unsafe { params.read_unaligned() };
     if !matches!(p.element, 1 | 2 | 4) {
         return Err(Error::INVALID_VALUE);
     }
@@ -165,7 +165,7 @@ pub(super) unsafe fn host(params: *const HostParams) -> Result<Action> {
         return Err(Error::INVALID_VALUE);
     }
     // SAFETY: by the function's own condition.
-    let p = unsafe { &*params };
+    let p = unsafe { params.read_unaligned() };
     let function = p.function.ok_or(Error::INVALID_VALUE)?;
     Ok(Action::Host(function, p.data.addr()))
 }
@@ -196,9 +196,13 @@ pub(super) unsafe fn allocate(
     }
     // SAFETY: by the function's own condition.
     unsafe {
-        let address = context.allocate((*params).bytes as u64, Kind::Device, entry.call())?;
+        let address = context.allocate(
+            params.read_unaligned().bytes as u64,
+            Kind::Device,
+            entry.call(),
+        )?;
         context.memory.keep_for_graph(address);
-        (*params).pointer = address as *mut c_void;
+        (&raw mut (*params).pointer).write_unaligned(address as *mut c_void);
         Ok(Action::Allocate(address))
     }
 }
@@ -219,20 +223,21 @@ pub(super) unsafe fn general(
     // SAFETY: by the function's own condition; the kind says which member of the union counts.
     unsafe {
         let of = &raw mut (*params).of;
-        match (*params).kind {
+        let handle = || (&raw const (*of).handle).read_unaligned().addr() as u64;
+        match (&raw const (*params).kind).read_unaligned() {
             0 => kernel(context, &raw const (*of).kernel),
             1 => copy(context, entry, &raw const (*of).copy.copy),
             2 => fill(&raw const (*of).fill),
             3 => host(&raw const (*of).host),
             4 => {
-                let child = (*of).handle.addr() as u64;
+                let child = handle();
                 Ok(Action::Child(graphs().copy(context, child)?))
             }
             5 => Ok(Action::Empty),
-            6 => Ok(Action::Wait((*of).handle.addr() as u64)),
-            7 => Ok(Action::Record((*of).handle.addr() as u64)),
+            6 => Ok(Action::Wait(handle())),
+            7 => Ok(Action::Record(handle())),
             10 => allocate(context, entry, &raw mut (*of).allocate),
-            11 => Ok(Action::Free((*of).handle.addr() as u64)),
+            11 => Ok(Action::Free(handle())),
             13 => conditional(context, &raw mut (*of).conditional),
             kind => {
                 context
@@ -252,7 +257,9 @@ pub(super) unsafe fn conditional(
     params: *mut ConditionalParams,
 ) -> Result<Action> {
     // SAFETY: by the function's own condition.
-    let (value, kind, size) = unsafe { ((*params).value, (*params).kind, (*params).size) };
+    let ConditionalParams {
+        value, kind, size, ..
+    } = unsafe { params.read_unaligned() };
     let (kind, most) = match kind {
         0 => (Condition::If, 2),
         1 => (Condition::While, 1),
@@ -269,6 +276,6 @@ pub(super) unsafe fn conditional(
     // The list belongs to the node, and programs read it for as long as the node is there.
     let shown: &'static [u64] = Box::leak(bodies.clone().into_boxed_slice());
     // SAFETY: by the function's own condition.
-    unsafe { (*params).bodies = shown.as_ptr() };
+    unsafe { (&raw mut (*params).bodies).write_unaligned(shown.as_ptr()) };
     Ok(Action::Conditional(value, kind, bodies))
 }

@@ -16,8 +16,8 @@ pub enum Release {
 }
 
 impl Release {
-    /// The release whose runtime the program asks for; where its libraries ask for several, that of the caller. The newest one, where
-    /// nobody asks: functions that were looked up by name.
+    /// The release whose runtime the program asks for; where its libraries ask for several, that of the caller. Where nobody asks, that of
+    /// the name by which the library was opened first; the newest one, where that does not say either.
     pub fn of(entry: Entry) -> Release {
         let all = calls::needed("libcudart.so.");
         let mut releases: Vec<Release> =
@@ -25,7 +25,10 @@ impl Release {
         releases.sort();
         releases.dedup();
         match releases[..] {
-            [] => Release::Thirteen,
+            // The name by which somebody has opened this library, who looks functions up.
+            [] => calls::own()
+                .and_then(|path| Release::named(path.rsplit_once("libcudart.so.")?.1))
+                .unwrap_or(Release::Thirteen),
             [one] => one,
             [.., newest] => {
                 let caller = entry.call().frames.into_iter().next();

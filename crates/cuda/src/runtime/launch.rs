@@ -115,7 +115,7 @@ pub(crate) unsafe fn parameters(kernel: &Kernel, args: *const *const u8) -> Resu
         let (at, bytes) = (parameter.offset as usize, parameter.bytes as usize);
         // SAFETY: by the function's own condition.
         unsafe {
-            let value = *args.add(index);
+            let value = args.add(index).read_unaligned();
             if value.is_null() {
                 return Err(Error::INVALID_VALUE);
             }
@@ -291,16 +291,18 @@ pub struct LaunchConfig {
 /// # Safety
 ///
 /// There are as many as `count` says, or `list` is null.
-pub(crate) unsafe fn attributes<'a>(
+pub(crate) unsafe fn attributes(
     list: *const LaunchAttribute,
     count: c_uint,
-) -> Result<&'a [LaunchAttribute]> {
-    match count {
-        0 => Ok(&[]),
-        _ if list.is_null() => Err(Error::INVALID_VALUE),
-        // SAFETY: by the function's own condition.
-        count => Ok(unsafe { std::slice::from_raw_parts(list, count as usize) }),
+) -> Result<Vec<LaunchAttribute>> {
+    /// There are some twenty kinds.
+    const MOST: c_uint = 256;
+    if count > MOST || (count > 0 && list.is_null()) {
+        return Err(Error::INVALID_VALUE);
     }
+    // SAFETY: by the function's own condition.
+    let one = |at: c_uint| unsafe { list.add(at as usize).read_unaligned() };
+    Ok((0..count).map(one).collect())
 }
 
 /// `cudaLaunchAttribute`: an identifier, padding to 8 bytes, and a union of 64.
@@ -324,9 +326,9 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
         let kernel = context.function(function.addr() as u64)?;
         // SAFETY: the caller passes a configuration with as many attributes as it says, and one pointer for each parameter.
         unsafe {
-            let config = &*config;
+            let config = config.read_unaligned();
             let attributes = attributes(config.attributes, config.count)?;
-            let how = how(context, entry, attributes)?;
+            let how = how(context, entry, &attributes)?;
             let shape = (config.grid, config.block);
             let stream = config.stream.addr();
             context.answered(|context| {
@@ -457,9 +459,7 @@ pub unsafe extern "C" fn cudaFuncGetAttributes(
                 let [must, x, y, z] = cluster_attributes(program);
                 let large = c_int::from(context.cluster_limit(&kernel) > 8);
                 let fields = [must, x, y, z, 0, large];
-                clusters
-                    .cast::<c_int>()
-                    .copy_from_nonoverlapping(fields.as_ptr(), fields.len());
+                clusters.copy_from_nonoverlapping(fields.as_ptr().cast(), size_of_val(&fields));
             }
         }
         Ok(())

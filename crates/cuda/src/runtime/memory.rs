@@ -40,6 +40,10 @@ unsafe fn allocate(
     kind: Kind,
 ) -> Result<()> {
     context.findings.healthy()?;
+    if to.is_null() {
+        // Nobody could free it.
+        return Err(Error::INVALID_VALUE);
+    }
     let address = match bytes {
         0 => 0,
         bytes => context.allocate(bytes as u64, kind, entry.call())?,

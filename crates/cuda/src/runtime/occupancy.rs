@@ -18,11 +18,13 @@ unsafe fn configured(
     // SAFETY: by the function's own condition.
     let attributes = unsafe { attributes(config.attributes, config.count)? };
     let [x, y, z] = config.block.all();
-    let threads = u64::from(x) * u64::from(y) * u64::from(z);
+    let threads = [x, y, z]
+        .into_iter()
+        .fold(1u64, |n, m| n.saturating_mul(m.into()));
     Ok((
         threads,
         config.shared as u64,
-        how(context, entry, attributes)?,
+        how(context, entry, &attributes)?,
     ))
 }
 
@@ -38,7 +40,8 @@ pub unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
             return Err(Error::INVALID_VALUE);
         }
         // SAFETY: the caller passes a configuration with as many attributes as it says.
-        let (threads, shared, how) = unsafe { configured(context, entry, &*config) }?;
+        let (threads, shared, how) =
+            unsafe { configured(context, entry, &config.read_unaligned()) }?;
         let size = how
             .cluster
             .or(kernel.program.required_cluster)
@@ -115,8 +118,8 @@ pub unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
             .ok()
             .filter(|b| *b > 0)
             .ok_or(Error::INVALID_VALUE)?;
-        let each =
-            (context.model.shared / blocks).saturating_sub(kernel.program.shared_bytes + 1024);
+        let each = (context.model.shared / blocks)
+            .saturating_sub(kernel.program.shared_bytes.saturating_add(1024));
         let most = context.model.shared_limit();
         let most = most.saturating_sub(kernel.program.shared_bytes);
         // SAFETY: the caller passes a place for it.

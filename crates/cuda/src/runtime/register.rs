@@ -23,17 +23,21 @@ const OBJECTS: usize = 1 << 16;
 ///
 /// # Safety
 ///
-/// A container begins at `data`, or something of at least a header's size that is none.
+/// A container begins at `data`, or other memory.
 pub(crate) unsafe fn container(data: *const u8) -> Option<Vec<u8>> {
     if data.is_null() {
         return None;
     }
-    // SAFETY: by the function's own condition; the header says how long the rest is.
+    let here = |bytes: usize| context::arena::readable(data.addr() as u64, bytes as u64) as usize;
+    if here(HEADER) < HEADER {
+        return None;
+    }
+    // SAFETY: so many bytes can be read, as the system says.
     unsafe {
         let header: &[u8; HEADER] = &*data.cast();
         // It may say more than there is.
         let size = fatbin::size(header).ok()?;
-        let size = context::arena::readable(data.addr() as u64, size as u64) as usize;
+        let size = here(size);
         if size < HEADER {
             return None;
         }
@@ -49,19 +53,23 @@ pub(crate) unsafe fn container(data: *const u8) -> Option<Vec<u8>> {
 pub(crate) unsafe fn containers(wrapper: *const Wrapper) -> Vec<Vec<u8>> {
     // SAFETY: by the function's own condition.
     unsafe {
-        if wrapper.is_null() || (*wrapper).magic != fatbin::WRAPPER_MAGIC {
+        if wrapper.is_null() {
+            return Vec::new();
+        }
+        let wrapper = wrapper.read_unaligned();
+        if wrapper.magic != fatbin::WRAPPER_MAGIC {
             return Vec::new();
         }
         let mut all = Vec::new();
-        let list = (*wrapper).fatbins;
-        if (*wrapper).version == 2 && !list.is_null() {
+        let list = wrapper.fatbins;
+        if wrapper.version == 2 && !list.is_null() {
             // The linked image has machine code only; each object's own container has its PTX.
             let objects = (0..OBJECTS)
-                .map(|i| *list.add(i))
+                .map(|i| list.add(i).read_unaligned())
                 .take_while(|p| !p.is_null());
             all.extend(objects.filter_map(|object| container(object)));
         } else {
-            all.extend(container((*wrapper).data));
+            all.extend(container(wrapper.data));
         }
         all
     }
@@ -69,10 +77,10 @@ pub(crate) unsafe fn containers(wrapper: *const Wrapper) -> Vec<Vec<u8>> {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const Wrapper) -> *mut *mut c_void {
-    // SAFETY: nvcc's own code calls this with its own structure.
-    let all = unsafe { containers(wrapper) };
     let mut number = 0;
     enter("__cudaRegisterFatBinary", |context, _| {
+        // SAFETY: nvcc's own code calls this with its own structure.
+        let all = unsafe { containers(wrapper) };
         number = context.modules.add("the program", Image::FatBinaries(all)) + 1;
         Ok(())
     });

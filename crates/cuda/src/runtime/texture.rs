@@ -103,7 +103,7 @@ unsafe fn image(context: &mut Context, entry: Entry, desc: *const ResourceDesc) 
     }
     // SAFETY: by the function's own condition; the kind says which member of the union counts.
     unsafe {
-        let desc = &*desc;
+        let desc = desc.read_unaligned();
         match desc.kind {
             ARRAY | LEVELS => {
                 let array = desc.resource.array.addr() as u64;
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn cudaCreateTextureObject(
             if Release::of(entry) >= Release::Twelve {
                 refuse_seamless(context, entry, texture)?;
             }
-            let desc = &*texture;
+            let desc = texture.read_unaligned();
             let [x, y, z] = desc.address;
             let sampler = Sampler {
                 address: [address_mode(x)?, address_mode(y)?, address_mode(z)?],
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn cudaCreateTextureObject(
                 level_range: [desc.least, desc.most],
                 anisotropy: desc.anisotropy,
             };
-            let sampler = match (*resource).kind {
+            let sampler = match resource.read_unaligned().kind {
                 LINEAR => by_index(sampler),
                 _ => sampler,
             };
@@ -189,7 +189,7 @@ unsafe fn refuse_seamless(
     texture: *const TextureDesc,
 ) -> Result<()> {
     // SAFETY: by the function's own condition.
-    if unsafe { (*texture).seamless } == 0 {
+    if unsafe { texture.read_unaligned() }.seamless == 0 {
         return Ok(());
     }
     context.findings.missing(&format!(
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn cudaCreateSurfaceObject(
         // SAFETY: the caller passes such a descriptor, and a place for the number.
         unsafe {
             let image = image(context, entry, resource)?;
-            if (*resource).kind != ARRAY {
+            if resource.read_unaligned().kind != ARRAY {
                 return Err(Error::INVALID_VALUE);
             }
             let surface = context.create_surface(image);

@@ -110,7 +110,7 @@ unsafe fn bind_texture(
 ) -> Result<()> {
     bind(context, reference.addr() as u64, false, |context, known| {
         // SAFETY: it is registered, so it is such a structure in the program.
-        let of = unsafe { &*reference };
+        let of = unsafe { reference.read_unaligned() };
         let [x, y, z] = of.address;
         let sampler = Sampler {
             address: [address_mode(x)?, address_mode(y)?, address_mode(z)?],
@@ -359,7 +359,7 @@ unsafe fn format_at(
         return Err(Error::INVALID_CHANNEL_DESCRIPTOR);
     }
     // SAFETY: by the function's own condition.
-    unsafe { (*format).format(context, entry) }
+    unsafe { format.read_unaligned() }.format(context, entry)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Random kernels that access lines of global memory by whole warps and by single threads, with barriers in between: what is reported is what
+//! Random kernels that access lines of global memory by whole warps and by single threads, words together, and by atomics, with barriers in between: what is reported is what
 //! enumerating all pairs of accesses finds, and a kernel with races is hardly ever reported as one without.
 
 use crate::watched;
@@ -25,14 +25,30 @@ impl Random {
 
 const BLOCKS: i64 = 3;
 const THREADS: i64 = 64;
+/// Where the words begin: there is memory before them, and behind them.
+const BASE: i64 = 256;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Does {
     /// The words before, at and behind the thread's own.
     ReadNeighbours,
     Read(i64),
+    /// So many words from here on, by all threads.
+    ReadSame(i64, i64),
+    /// Two words each, as a vector.
+    ReadPair,
     Write(i64),
+    /// A reduction of device scope on the thread's own word, or on one word for all.
+    Add,
+    AddSame(i64),
     Barrier,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Read,
+    Write,
+    Atomic,
 }
 
 /// A line of a kernel, and which threads of a block execute it.
@@ -46,7 +62,11 @@ struct Statement {
 impl Statement {
     fn random(random: &mut Random) -> Statement {
         let offset = random.one_of(&[0, 0, 0, 1, -1, 16]);
-        let does = match random.below(8) {
+        let does = match random.below(12) {
+            8 | 9 => Does::ReadSame(random.one_of(&[0, 14, 40, 64]), random.one_of(&[1, 2, 4])),
+            10 => Does::ReadPair,
+            11 if random.below(2) == 0 => Does::Add,
+            11 => Does::AddSame(random.one_of(&[3, 41])),
             0 | 1 => Does::ReadNeighbours,
             2 => Does::Read(offset),
             3 => Does::Write(offset),
@@ -56,6 +76,7 @@ impl Statement {
         let one = random.one_of(&[0, 1, 15, 16, 31, 32]);
         let (first, end) = match random.below(4) {
             _ if matches!(does, Does::ReadNeighbours | Does::Barrier) => (0, THREADS),
+            _ if matches!(does, Does::ReadSame(..)) && random.below(2) == 0 => (0, THREADS),
             0 => (one, one + 1),
             1 => (0, 32),
             _ => (0, THREADS),
@@ -63,13 +84,25 @@ impl Statement {
         Statement { does, first, end }
     }
 
-    /// The words that a thread accesses, as distances from its own, and whether it writes.
-    fn words(&self) -> (Vec<i64>, bool) {
+    /// The words that a thread accesses.
+    fn words(&self, block: i64, thread: i64) -> Vec<i64> {
+        let own = block * THREADS + thread;
         match self.does {
-            Does::ReadNeighbours => (vec![-1, 0, 1], false),
-            Does::Read(offset) => (vec![offset], false),
-            Does::Write(offset) => (vec![offset], true),
-            Does::Barrier => (Vec::new(), false),
+            Does::ReadNeighbours => vec![own - 1, own, own + 1],
+            Does::Read(offset) | Does::Write(offset) => vec![own + offset],
+            Does::ReadSame(first, count) => (first..first + count).collect(),
+            Does::ReadPair => vec![own * 2, own * 2 + 1],
+            Does::Add => vec![own],
+            Does::AddSame(word) => vec![word],
+            Does::Barrier => Vec::new(),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match self.does {
+            Does::Write(_) => Kind::Write,
+            Does::Add | Does::AddSame(_) => Kind::Atomic,
+            _ => Kind::Read,
         }
     }
 
@@ -91,8 +124,22 @@ impl Statement {
             Does::Write(offset) => {
                 writeln!(out, "{guard}st.global.f32 [%rd3+{}], %f9;", offset * 4)
             }
+            Does::Add => writeln!(out, "{guard}red.global.add.u32 [%rd3], 1;"),
+            Does::AddSame(word) => writeln!(
+                out,
+                "{guard}red.global.add.u32 [%rd1+{}], 1;",
+                BASE + word * 4
+            ),
+            Does::ReadPair => writeln!(out, "{guard}ld.global.v2.f32 {{%f1, %f2}}, [%rd4];"),
+            Does::ReadSame(first, count) => {
+                for word in first..first + count {
+                    let at = BASE + word * 4;
+                    let _ = writeln!(out, "{guard}ld.global.f32 %f1, [%rd1+{at}];");
+                }
+                Ok(())
+            }
             _ => {
-                for offset in self.words().0 {
+                for offset in self.words(0, 0) {
                     let _ = writeln!(out, "{guard}ld.global.f32 %f1, [%rd3+{}];", offset * 4);
                 }
                 Ok(())
@@ -103,17 +150,15 @@ impl Statement {
 
 /// Pairs of lines whose accesses nothing orders: of different threads, one a write, in two blocks or between the same two barriers.
 fn races(statements: &[Statement]) -> BTreeSet<(usize, usize)> {
-    let mut by_word: BTreeMap<i64, Vec<(i64, i64, i64, usize, bool)>> = BTreeMap::new();
+    let mut by_word: BTreeMap<i64, Vec<(i64, i64, i64, usize, Kind)>> = BTreeMap::new();
     for block in 0..BLOCKS {
         let mut epoch = 0;
         for (line, statement) in statements.iter().enumerate() {
             epoch += i64::from(statement.does == Does::Barrier);
-            let (words, writes) = statement.words();
             for thread in statement.first..statement.end {
-                for offset in &words {
-                    let word = block * THREADS + thread + offset;
+                for word in statement.words(block, thread) {
                     let all = by_word.entry(word).or_default();
-                    all.push((block, thread, epoch, line, writes));
+                    all.push((block, thread, epoch, line, statement.kind()));
                 }
             }
         }
@@ -123,7 +168,8 @@ fn races(statements: &[Statement]) -> BTreeSet<(usize, usize)> {
         for a in all {
             for b in all {
                 let unordered = a.0 != b.0 || a.1 != b.1 && a.2 == b.2;
-                if unordered && (a.4 || b.4) && a.3 <= b.3 {
+                let conflict = a.4 != b.4 || a.4 == Kind::Write;
+                if unordered && conflict && a.3 <= b.3 {
                     out.insert((a.3, b.3));
                 }
             }
@@ -152,7 +198,10 @@ mov.u32 %r2, %ctaid.x;
 mad.lo.s32 %r3, %r2, {THREADS}, %r1;
 mul.wide.u32 %rd2, %r3, 4;
 add.s64 %rd3, %rd1, %rd2;
-add.s64 %rd3, %rd3, 256;
+add.s64 %rd3, %rd3, {BASE};
+mul.wide.u32 %rd2, %r3, 8;
+add.s64 %rd4, %rd1, %rd2;
+add.s64 %rd4, %rd4, {BASE};
 mov.f32 %f9, 0f00000000;
 {body}
 ret;

@@ -4,4 +4,5 @@ mod assembled;
 mod catalogue;
 mod lines;
 mod observed;
+mod outside;
 mod watched;

@@ -19,6 +19,8 @@ pub struct Ran {
     pub buffers: Vec<Vec<u8>>,
     /// Whether all launches came to their end.
     pub ended: bool,
+    /// Where the first buffer is.
+    pub at: u64,
 }
 
 pub fn order(job: &Job) -> Order {
@@ -113,6 +115,11 @@ pub fn dim([x, y, z]: [u32; 3]) -> Dim3 {
 
 /// Runs a job with checks.
 pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
+    run_bounded(job, schedule, steps, u64::MAX)
+}
+
+/// The same, with nobody's memory in the first buffer behind so many bytes.
+pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -> Ran {
     let module = ptx::parse(&job.ptx).unwrap();
     let instrumented = instrument(&module).unwrap();
     let text = ptx::print(&instrumented.module);
@@ -150,6 +157,21 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
     for page in 0..page_count {
         let (at, entry) = layout::entry(GLOBAL_BASE + page * PAGE, shadow + page * of_page);
         device.write(pages + at * 8, &entry.to_le_bytes()).unwrap();
+    }
+    let at_buffer = memory.addresses.first().copied().unwrap_or(0);
+    let buffer_bytes = job.buffers.first().map_or(0, |b| b.bytes);
+    for word in (bytes / 4..buffer_bytes / 4).filter(|_| shift == 2) {
+        let address = at_buffer + word * 4;
+        let (page, within) = ((address - GLOBAL_BASE) / PAGE, address % PAGE);
+        let shadow = shadow + page * of_page;
+        let twice = |value: u32| [value.to_le_bytes(), value.to_le_bytes()].concat();
+        let record = shadow + layout::HEADERS + within / 4 * 8;
+        device.write(record, &twice(layout::NOTHING)).unwrap();
+        let whole = address - address % 64 >= at_buffer + bytes;
+        let header = if whole { layout::NOTHING } else { layout::PART };
+        device
+            .write(shadow + within / 64 * 8, &twice(header))
+            .unwrap();
     }
     let config = Config {
         pages,
@@ -213,10 +235,10 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         // As a graph's node finds its number.
         let slot = numbers + u64::from(number) * 4;
         device.write(slot, &number.to_le_bytes()).unwrap();
-        let plain = shift == 2 && !is_concurrent;
+        let first = (1..number).find(|n| others[(n >> 5) as usize] >> (n & 31) & 1 != 0);
         let handed = layout::Launch {
             config: at,
-            plain_pages: if plain { pages } else { 0 },
+            plain_pages: if shift == 2 { pages } else { 0 },
             number: match is_concurrent {
                 true => layout::Launch::SLOT | number,
                 false => number,
@@ -227,6 +249,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
             many_blocks: dim(launch.grid).count() > layout::BLOCKS,
             concurrent: is_concurrent,
             module: 0,
+            floor: first.unwrap_or(number),
         };
         let mut params = memory.params(launch, program);
         let ours = program.params.last().unwrap();
@@ -258,6 +281,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
         buffers: buffers.collect(),
         instrumented,
         ended,
+        at: at_buffer,
     }
 }
 

@@ -72,12 +72,12 @@ hooks! { cuMemsetD8_v2, cuMemsetD8_v2_ptds (to: u64, value: c_uchar, count: usiz
 } }
 
 hooks! { cuMemsetD16_v2, cuMemsetD16_v2_ptds (to: u64, value: c_ushort, count: usize) |real| {
-    copies("cuMemsetD16", 0, PER_THREAD, &[Range::whole(to, 2 * count as u64, true)]);
+    copies("cuMemsetD16", 0, PER_THREAD, &[Range::whole(to, 2u64.saturating_mul(count as u64), true)]);
     real(to, value, count)
 } }
 
 hooks! { cuMemsetD32_v2, cuMemsetD32_v2_ptds (to: u64, value: c_uint, count: usize) |real| {
-    copies("cuMemsetD32", 0, PER_THREAD, &[Range::whole(to, 4 * count as u64, true)]);
+    copies("cuMemsetD32", 0, PER_THREAD, &[Range::whole(to, 4u64.saturating_mul(count as u64), true)]);
     real(to, value, count)
 } }
 
@@ -87,12 +87,12 @@ hooks! { cuMemsetD8Async, cuMemsetD8Async_ptsz (to: u64, value: c_uchar, count: 
 } }
 
 hooks! { cuMemsetD16Async, cuMemsetD16Async_ptsz (to: u64, value: c_ushort, count: usize, stream: Stream) |real| {
-    copies("cuMemsetD16Async", stream, PER_THREAD, &[Range::whole(to, 2 * count as u64, true)]);
+    copies("cuMemsetD16Async", stream, PER_THREAD, &[Range::whole(to, 2u64.saturating_mul(count as u64), true)]);
     real(to, value, count, stream)
 } }
 
 hooks! { cuMemsetD32Async, cuMemsetD32Async_ptsz (to: u64, value: c_uint, count: usize, stream: Stream) |real| {
-    copies("cuMemsetD32Async", stream, PER_THREAD, &[Range::whole(to, 4 * count as u64, true)]);
+    copies("cuMemsetD32Async", stream, PER_THREAD, &[Range::whole(to, 4u64.saturating_mul(count as u64), true)]);
     real(to, value, count, stream)
 } }
 
@@ -115,9 +115,13 @@ impl Side {
         if !matches!(self.kind, DEVICE | UNIFIED) {
             return Vec::new();
         }
-        let slice = self.pitch * self.height;
+        // Sums that no address has are refused by the driver; here they are just no address of the device.
+        let slice = self.pitch.saturating_mul(self.height);
         let [x, y, z] = self.at;
-        let at = self.device + (z * slice + y * self.pitch + x) as u64;
+        let into = z
+            .saturating_mul(slice)
+            .saturating_add(y.saturating_mul(self.pitch));
+        let at = self.device.saturating_add(into.saturating_add(x) as u64);
         let rows = |at: u64, rows: usize| Range {
             at,
             bytes: width as u64,
@@ -126,11 +130,11 @@ impl Side {
             writes,
         };
         match depth == 1 || height == self.height {
-            true => vec![rows(at, height * depth)],
+            true => vec![rows(at, height.saturating_mul(depth))],
             false => {
                 let slices = 0..depth.min(MOST);
                 slices
-                    .map(|z| rows(at + (z * slice) as u64, height))
+                    .map(|z| rows(at.saturating_add(z.saturating_mul(slice) as u64), height))
                     .collect()
             }
         }
@@ -139,6 +143,7 @@ impl Side {
 
 /// `CUDA_MEMCPY2D`
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Copy2d {
     from_at: [usize; 2],
     from_kind: c_uint,
@@ -174,6 +179,7 @@ impl Copy2d {
 
 /// `CUDA_MEMCPY3D`
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Copy3d {
     from_at: [usize; 3],
     from_level: usize,
@@ -229,28 +235,37 @@ impl Copy3d {
     }
 }
 
+/// What a copy of rows does, by its description; nothing where there is none, which the driver refuses.
+unsafe fn described<C: Copy>(copy: *const C, ranges: impl FnOnce(&C) -> Vec<Range>) -> Vec<Range> {
+    if copy.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller passes a structure of this type, wherever it lies.
+    ranges(&unsafe { copy.read_unaligned() })
+}
+
 hooks! { cuMemcpy2D_v2, cuMemcpy2D_v2_ptds (copy: *const Copy2d) |real| {
-    copies("cuMemcpy2D", 0, PER_THREAD, &(*copy).ranges());
+    copies("cuMemcpy2D", 0, PER_THREAD, &described(copy, Copy2d::ranges));
     waited(real(copy), PER_THREAD)
 } }
 
 hooks! { cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds (copy: *const Copy2d) |real| {
-    copies("cuMemcpy2DUnaligned", 0, PER_THREAD, &(*copy).ranges());
+    copies("cuMemcpy2DUnaligned", 0, PER_THREAD, &described(copy, Copy2d::ranges));
     waited(real(copy), PER_THREAD)
 } }
 
 hooks! { cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz (copy: *const Copy2d, stream: Stream) |real| {
-    copies("cuMemcpy2DAsync", stream, PER_THREAD, &(*copy).ranges());
+    copies("cuMemcpy2DAsync", stream, PER_THREAD, &described(copy, Copy2d::ranges));
     real(copy, stream)
 } }
 
 hooks! { cuMemcpy3D_v2, cuMemcpy3D_v2_ptds (copy: *const Copy3d) |real| {
-    copies("cuMemcpy3D", 0, PER_THREAD, &(*copy).ranges());
+    copies("cuMemcpy3D", 0, PER_THREAD, &described(copy, Copy3d::ranges));
     waited(real(copy), PER_THREAD)
 } }
 
 hooks! { cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz (copy: *const Copy3d, stream: Stream) |real| {
-    copies("cuMemcpy3DAsync", stream, PER_THREAD, &(*copy).ranges());
+    copies("cuMemcpy3DAsync", stream, PER_THREAD, &described(copy, Copy3d::ranges));
     real(copy, stream)
 } }
 
@@ -271,12 +286,12 @@ hooks! { cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds (to: u64, pitch: usize, value: c_
 } }
 
 hooks! { cuMemsetD2D16_v2, cuMemsetD2D16_v2_ptds (to: u64, pitch: usize, value: c_ushort, width: usize, height: usize) |real| {
-    copies("cuMemsetD2D16", 0, PER_THREAD, &rows(to, pitch, 2 * width, height));
+    copies("cuMemsetD2D16", 0, PER_THREAD, &rows(to, pitch, width.saturating_mul(2), height));
     real(to, pitch, value, width, height)
 } }
 
 hooks! { cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds (to: u64, pitch: usize, value: c_uint, width: usize, height: usize) |real| {
-    copies("cuMemsetD2D32", 0, PER_THREAD, &rows(to, pitch, 4 * width, height));
+    copies("cuMemsetD2D32", 0, PER_THREAD, &rows(to, pitch, width.saturating_mul(4), height));
     real(to, pitch, value, width, height)
 } }
 
@@ -286,11 +301,11 @@ hooks! { cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz (to: u64, pitch: usize, value
 } }
 
 hooks! { cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz (to: u64, pitch: usize, value: c_ushort, width: usize, height: usize, stream: Stream) |real| {
-    copies("cuMemsetD2D16Async", stream, PER_THREAD, &rows(to, pitch, 2 * width, height));
+    copies("cuMemsetD2D16Async", stream, PER_THREAD, &rows(to, pitch, width.saturating_mul(2), height));
     real(to, pitch, value, width, height, stream)
 } }
 
 hooks! { cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz (to: u64, pitch: usize, value: c_uint, width: usize, height: usize, stream: Stream) |real| {
-    copies("cuMemsetD2D32Async", stream, PER_THREAD, &rows(to, pitch, 4 * width, height));
+    copies("cuMemsetD2D32Async", stream, PER_THREAD, &rows(to, pitch, width.saturating_mul(4), height));
     real(to, pitch, value, width, height, stream)
 } }

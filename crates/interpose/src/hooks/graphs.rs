@@ -30,6 +30,10 @@ unsafe fn node(
     call: impl FnOnce(*const NodeParams) -> u32,
 ) -> u32 {
     const FIRST: usize = std::mem::offset_of!(NodeParams, kernel);
+    if from.is_null() {
+        // The driver says what is wrong with that.
+        return call(from);
+    }
     // SAFETY: the caller passes a structure of that version.
     unsafe {
         let mut own: NodeParams = std::mem::zeroed();

@@ -56,7 +56,11 @@ hooks! { cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz (function: Ha
 } }
 
 hooks! { cuLaunchKernelEx, cuLaunchKernelEx_ptsz (config: *const LaunchConfig, function: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) |real| {
-    let mut own = *config;
+    if config.is_null() {
+        // The driver says what is wrong with that.
+        return real(config, function, params, extra);
+    }
+    let mut own = config.read_unaligned();
     let wanted = own.wanted(function, params, extra, PER_THREAD);
     launch(&wanted, |shared, params, extra| {
         own.shared = shared;

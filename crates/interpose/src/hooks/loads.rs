@@ -1,7 +1,8 @@
 //! Modules and libraries, and the kernels that are fetched from them.
 
 use super::entry::{Handle, aside, hooks};
-use crate::modules::{Replacement, replacement};
+use crate::modules::{Replacement, replacement, replacement_of_file};
+use crate::real_driver::real as driver;
 use crate::state::{Kernel, State, state};
 use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::sync::Arc;
@@ -15,24 +16,42 @@ unsafe fn load(
 ) -> u32 {
     // SAFETY: the caller passes an image and a place for the handle.
     unsafe {
-        let new: Option<Replacement> = aside(|| replacement(image.cast())).flatten();
-        let Some(new) = new else {
-            return call(image);
-        };
-        let error = call(new.text.as_ptr().cast());
-        if error != 0 {
-            aside(|| state().refused(error));
-            return call(image);
-        }
-        aside(|| {
-            let mut state = state();
-            if library {
-                state.told.libraries.insert(*to);
-            }
-            state.add_module(*to, new);
-        });
-        0
+        let new = aside(|| replacement(image.cast())).flatten();
+        in_place(to, library, new, &call, || call(image))
     }
+}
+
+/// Loads `new`, where there is one and the driver takes it; else what the program wants.
+unsafe fn in_place(
+    to: *mut Handle,
+    library: bool,
+    new: Option<Replacement>,
+    call: impl FnOnce(*const c_void) -> u32,
+    own: impl FnOnce() -> u32,
+) -> u32 {
+    let Some(new) = new.filter(|_| !to.is_null()) else {
+        return own();
+    };
+    // A library may promise that its image stays; this one does.
+    let text = match library {
+        true => Box::leak(new.text.clone().into_boxed_c_str()),
+        false => &*new.text,
+    };
+    let error = call(text.as_ptr().cast());
+    if error != 0 {
+        aside(|| state().refused(error));
+        return own();
+    }
+    // SAFETY: the driver has written it.
+    let handle = unsafe { to.read_unaligned() };
+    aside(|| {
+        let mut state = state();
+        if library {
+            state.told.libraries.insert(handle);
+        }
+        state.add_module(handle, new);
+    });
+    0
 }
 
 hooks! { cuModuleLoadData (to: *mut Handle, image: *const c_void) |real| {
@@ -49,10 +68,9 @@ hooks! { cuModuleLoadDataEx (to: *mut Handle, image: *const c_void, count: c_uin
 } }
 
 hooks! { cuModuleLoad (to: *mut Handle, name: *const c_char) |real| {
-    match content(name) {
-        Some(bytes) => cuModuleLoadData(to, bytes.as_ptr().cast()),
-        None => real(to, name),
-    }
+    let new = aside(|| of_file(name)).flatten();
+    let call = |image: *const c_void| driver!(cuModuleLoadData(to => *mut Handle, image => *const c_void));
+    in_place(to, false, new, call, || real(to, name))
 } }
 
 hooks! { cuLibraryLoadData (to: *mut Handle, image: *const c_void, jit: *mut c_uint, jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void, count: c_uint) |real| {
@@ -60,25 +78,21 @@ hooks! { cuLibraryLoadData (to: *mut Handle, image: *const c_void, jit: *mut c_u
 } }
 
 hooks! { cuLibraryLoadFromFile (to: *mut Handle, name: *const c_char, jit: *mut c_uint, jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void, count: c_uint) |real| {
-    match content(name) {
-        Some(bytes) => {
-            // A library may promise that its image stays; this one does.
-            let image: &'static [u8] = Vec::leak(bytes);
-            cuLibraryLoadData(to, image.as_ptr().cast(), jit, jit_values, jit_count, options, values, count)
-        }
-        None => real(to, name, jit, jit_values, jit_count, options, values, count),
-    }
+    let new = aside(|| of_file(name)).flatten();
+    let call = |image: *const c_void| driver!(cuLibraryLoadData(to => *mut Handle, image => *const c_void, jit => *mut c_uint, jit_values => *mut *mut c_void, jit_count => c_uint, options => *mut c_uint, values => *mut *mut c_void, count => c_uint));
+    in_place(to, true, new, call, || real(to, name, jit, jit_values, jit_count, options, values, count))
 } }
 
-/// A file's content, with a zero behind it.
-unsafe fn content(name: *const c_char) -> Option<Vec<u8>> {
+/// What takes the place of a file's content.
+unsafe fn of_file(name: *const c_char) -> Option<Replacement> {
     use std::os::unix::ffi::OsStrExt as _;
+    if name.is_null() {
+        return None;
+    }
     // SAFETY: the caller passes a text.
     let name = unsafe { CStr::from_ptr(name) };
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
-    let mut bytes = std::fs::read(path).ok()?;
-    bytes.resize(bytes.len() + 16, 0);
-    Some(bytes)
+    replacement_of_file(&std::fs::read(path).ok()?)
 }
 
 impl State {

@@ -1,4 +1,4 @@
-//! Memory: what comes gets a shadow.
+//! Memory: what comes gets a shadow, and what goes is nobody's.
 
 use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::is_captured;
@@ -16,7 +16,7 @@ fn came(address: u64, bytes: u64) {
         let mut state = state();
         state.open(device);
         if let Some(shadow) = state.shadow.as_mut().filter(|s| s.device == device) {
-            shadow.cover(address, bytes);
+            shadow.allocate(address, bytes);
         }
     });
 }
@@ -24,7 +24,7 @@ fn came(address: u64, bytes: u64) {
 hooks! { cuMemAlloc_v2 (to: *mut u64, bytes: usize) |real| {
     let error = real(to, bytes);
     if error == 0 {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -32,7 +32,7 @@ hooks! { cuMemAlloc_v2 (to: *mut u64, bytes: usize) |real| {
 hooks! { cuMemAllocPitch_v2 (to: *mut u64, pitch: *mut usize, width: usize, height: usize, element: c_uint) |real| {
     let error = real(to, pitch, width, height, element);
     if error == 0 {
-        came(*to, (*pitch * height) as u64);
+        came(to.read_unaligned(), pitch.read_unaligned().saturating_mul(height) as u64);
     }
     error
 } }
@@ -40,7 +40,7 @@ hooks! { cuMemAllocPitch_v2 (to: *mut u64, pitch: *mut usize, width: usize, heig
 hooks! { cuMemAllocManaged (to: *mut u64, bytes: usize, flags: c_uint) |real| {
     let error = real(to, bytes, flags);
     if error == 0 {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -56,7 +56,7 @@ hooks! { cuMemMap (address: u64, bytes: usize, offset: usize, handle: u64, flags
 hooks! { cuMemAllocAsync, cuMemAllocAsync_ptsz (to: *mut u64, bytes: usize, stream: Stream) |real| {
     let error = real(to, bytes, stream);
     if error == 0 && !is_captured(stream) {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -64,7 +64,7 @@ hooks! { cuMemAllocAsync, cuMemAllocAsync_ptsz (to: *mut u64, bytes: usize, stre
 hooks! { cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz (to: *mut u64, bytes: usize, pool: Handle, stream: Stream) |real| {
     let error = real(to, bytes, pool, stream);
     if error == 0 && !is_captured(stream) {
-        came(*to, bytes as u64);
+        came(to.read_unaligned(), bytes as u64);
     }
     error
 } }
@@ -73,7 +73,13 @@ hooks! { cuMemFree_v2 (address: u64) |real| {
     let error = real(address);
     if error == 0 {
         // It waits for all that may use the memory.
-        aside(|| state().order.synchronize_all());
+        aside(|| {
+            let mut state = state();
+            state.order.synchronize_all();
+            if let Some(shadow) = &mut state.shadow {
+                shadow.free(address);
+            }
+        });
     }
     error
 } }
