@@ -8,7 +8,7 @@
 
 use catalog::case_result::{self, Settings};
 use catalog::load::{Catalog, Entry};
-use catalog::pinned::{Pin, SIMULATED};
+use catalog::pinned::Pin;
 use check::mend::mend;
 use check::{Checked, Request, Source, Unwatched};
 use detect::rules::{Level, Rule};
@@ -274,7 +274,7 @@ fn case(catalog: &Catalog, entry: &Entry, nvcc: &Nvcc, root: &Path, plant: Plant
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::write(to, text.as_bytes()).unwrap();
         }
-        let pin = Pin::new(&entry.case, SIMULATED);
+        let pin = Pin::new(&entry.case, entry.case.simulated());
         let options = CompileOptions {
             defines: pin.defines.clone(),
             std: Some(catalog::pinned::STANDARD.to_owned()),

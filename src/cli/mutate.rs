@@ -42,7 +42,7 @@ For a case with a host plan, racetrap also removes what orders its steps: record
 for an event, a wait of the host, or the blocking flag of a stream.
 
 The catalogue uses this as a test of the detectors: every mutant of a correct case must be detected
-or explained in the case (key `equivalent`). Cases are mutated as compiled for sm_90.";
+or explained in the case (key `equivalent`). Cases are mutated as compiled for their newest target, which is sm_90 for most.";
 
 const EXAMPLES: &str = "\
 Examples:

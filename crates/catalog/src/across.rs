@@ -213,7 +213,7 @@ impl Comparison<'_> {
                 .collect(),
             Err(NoPtx(problem)) => {
                 // The claims' names come from the pinned PTX, which is always there.
-                let names = super::compiled::checks(self.catalog, entry, super::pinned::SIMULATED)
+                let names = super::compiled::checks(self.catalog, entry, entry.case.simulated())
                     .unwrap_or_default();
                 names
                     .into_iter()
@@ -343,7 +343,7 @@ impl Comparison<'_> {
 }
 
 fn need(entry: &Entry, release: Release, target: &str) -> Need {
-    let pin = Pin::new(&entry.case, super::pinned::SIMULATED);
+    let pin = Pin::new(&entry.case, entry.case.simulated());
     Need {
         release,
         target: target.to_owned(),

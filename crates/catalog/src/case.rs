@@ -5,6 +5,7 @@
 
 use super::host::{Memory, Step, StreamKind};
 pub use super::launch::{Argument, Launch, Repeat};
+use super::pinned::{SIMULATED, Target};
 use super::ptx_expectations::PtxExpectations;
 pub use super::values::DefineValue;
 use super::values::{ElementType, Fill, Number, OracleCall, SizeSpec};
@@ -29,6 +30,10 @@ pub struct Case {
     /// Preprocessor symbols: a name with a value or without one.
     #[serde(default)]
     pub defines: BTreeMap<String, Option<DefineValue>>,
+    /// The targets that the kernel is compiled for. The simulator runs the newest, a GPU the newest that it can run.
+    #[serde(default = "usual_targets", skip_serializing_if = "targets_are_usual")]
+    #[schemars(length(min = 1))]
+    pub targets: Vec<Target>,
     /// The correct twin of a buggy case: the stem of its file in the same folder. A case with this key is buggy, one without
     /// it is correct.
     #[serde(default)]
@@ -336,6 +341,14 @@ fn or_word(schema: &mut schemars::Schema) {
     }
 }
 
+fn usual_targets() -> Vec<Target> {
+    Target::USUAL.to_vec()
+}
+
+fn targets_are_usual(targets: &[Target]) -> bool {
+    targets == Target::USUAL
+}
+
 /// The JSON schema of a case file, stored in `cases/schema.json`.
 pub fn schema() -> String {
     let mut text = serde_json::to_string_pretty(&schemars::schema_for!(Case))
@@ -359,6 +372,23 @@ impl Case {
     /// runs.
     pub fn is_for_gpus(&self) -> bool {
         self.refusal().is_none() && self.buffers.values().all(|b| b.memory != Memory::Managed)
+    }
+
+    /// The names of the targets that its PTX is pinned for.
+    pub fn target_names(&self) -> impl Iterator<Item = &'static str> {
+        self.targets.iter().map(|target| target.name())
+    }
+
+    /// The target whose PTX the simulator runs: the newest.
+    pub fn simulated(&self) -> &'static str {
+        let newest = self.targets.iter().max();
+        newest.map_or(SIMULATED, |target| target.name())
+    }
+
+    /// The target whose PTX a GPU of this compute capability runs: the newest that it can run.
+    pub fn target_on(&self, capability: (u32, u32)) -> Option<&'static str> {
+        let can = self.targets.iter().filter(|t| t.runs_on(capability));
+        can.max().map(|target| target.name())
     }
 
     /// Everything that is launched, in order.

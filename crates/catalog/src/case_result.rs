@@ -13,7 +13,6 @@ use super::compiled;
 use super::draw::Draw;
 use super::entry::{Catalog, Entry};
 use super::example::Counterexample;
-use super::pinned::TARGETS;
 use super::refused;
 use super::simulate::{PrepareError, Prepared};
 use report::{Check, Diagnostic, Verdict};
@@ -189,7 +188,7 @@ pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> CaseResult 
 /// What the case says of its PTX and is not so, for every pinned target.
 fn against_ptx(catalog: &Catalog, entry: &Entry) -> Vec<String> {
     let mut failed = Vec::new();
-    for target in TARGETS {
+    for target in entry.case.target_names() {
         match compiled::checks(catalog, entry, target) {
             Ok(checks) => failed.extend(
                 checks

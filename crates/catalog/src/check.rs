@@ -47,6 +47,7 @@ pub fn entry(
     check.kernel(tree);
     check.twin(all, doubt.cases);
     check.expectations(doubt.tags);
+    check.targets();
     check.refusal(all, doubt.tags);
     check.names();
     check.oracles();
@@ -215,6 +216,16 @@ impl<'a> Check<'a> {
         }
         if case.launched().next().is_none() && case.refusal().is_none() {
             self.inconsistent(&["launches".into()], "the case launches nothing");
+        }
+    }
+
+    fn targets(&mut self) {
+        let targets = &self.case().targets;
+        let different: BTreeSet<_> = targets.iter().collect();
+        if targets.is_empty() {
+            self.inconsistent(&["targets".into()], "the kernel needs at least one target");
+        } else if different.len() < targets.len() {
+            self.inconsistent(&["targets".into()], "a target is named twice");
         }
     }
 

@@ -80,7 +80,7 @@ impl PtxCheck {
 #[error("{0}")]
 pub struct NoPtx(pub String);
 
-/// Evaluates the expectations of a case on its pinned PTX for a target (one of [`super::pinned::TARGETS`]).
+/// Evaluates the expectations of a case on its pinned PTX for a target (one of the [case's](super::case::Case::targets)).
 ///
 /// # Errors
 ///

@@ -224,7 +224,12 @@ impl Group<'_> {
         };
         match sides(seen.rule) {
             Sides::Two => {
-                let (first, second) = (seen.ends.first()?, seen.ends.get(1)?);
+                let first = seen.ends.first()?;
+                let Some(second) = seen.ends.get(1) else {
+                    // Nothing else is guilty: a product without a fence before it.
+                    let alone = ends.len() == 1 && fits(first, &ends[0]);
+                    return alone.then(|| vec![ends[0].0]);
+                };
                 for (i, a) in ends.iter().enumerate() {
                     for (j, b) in ends.iter().enumerate() {
                         if (i != j || ends.len() == 1) && fits(first, a) && fits(second, b) {

@@ -5,7 +5,7 @@ use super::compare::{RunResults, compared};
 use super::entry::Catalog;
 use super::host::Memory;
 use super::oracle::Elements;
-use super::pinned::{Pin, TARGETS};
+use super::pinned::Pin;
 use super::plan::{Does, Plan, PlanError, PlannedCopy, PlannedStep};
 use super::simulate::{PrepareError, Prepared, SimulateError};
 
@@ -30,21 +30,23 @@ pub enum JobError {
     },
 }
 
-/// The pinned PTX of a case for a GPU: that of the newest target that it can run (code for an architecture runs on later ones
-/// too: PTX ISA, "`.target`").
+/// The pinned PTX of a case for a GPU: that of the newest target that it can run.
+///
+/// # Errors
+///
+/// PTX that is not there, or a case that has none for such a GPU.
 pub fn ptx<'c>(
     catalog: &'c Catalog,
     prepared: &Prepared<'_>,
     compute_capability: (u32, u32),
 ) -> Result<&'c str, PrepareError> {
-    let (major, minor) = compute_capability;
-    let number = |target: &str| target.trim_start_matches("sm_").parse().unwrap_or(u32::MAX);
-    let target = TARGETS
-        .iter()
-        .filter(|target| number(target) <= major * 10 + minor)
-        .max_by_key(|target| number(target))
-        .unwrap_or(&TARGETS[0]);
-    let file = Pin::new(&prepared.entry.case, target).ptx;
+    let case = &prepared.entry.case;
+    let target = case.target_on(compute_capability);
+    let target = target.ok_or_else(|| PrepareError::OtherGpu {
+        targets: case.target_names().collect::<Vec<_>>().join(", "),
+        capability: compute_capability,
+    })?;
+    let file = Pin::new(case, target).ptx;
     catalog.tree.text(&file).ok_or(PrepareError::NoPtx { file })
 }
 

@@ -7,12 +7,59 @@
 use super::case::Case;
 use super::entry::{Catalog, Entry};
 use super::tree::Tree;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The targets that are pinned: the oldest that nvcc 13 compiles for, and the one that the simulator runs.
-pub const TARGETS: &[&str] = &["sm_75", "sm_90"];
+/// A target that kernels are compiled for (PTX ISA, "`.target`").
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Target {
+    /// The oldest that nvcc 13 compiles for.
+    #[serde(rename = "sm_75")]
+    Sm75,
+    /// The first with `cp.async` and mbarriers.
+    #[serde(rename = "sm_80")]
+    Sm80,
+    /// The first with clusters, bulk copies and dependent launches.
+    #[serde(rename = "sm_90")]
+    Sm90,
+    /// With `wgmma` and `setmaxnreg`, for compute capability 9.0 alone.
+    #[serde(rename = "sm_90a")]
+    Sm90a,
+}
 
-/// The target whose PTX the simulator runs.
+impl Target {
+    /// All, the oldest first.
+    pub const ALL: [Target; 4] = [Target::Sm75, Target::Sm80, Target::Sm90, Target::Sm90a];
+
+    /// The targets of cases that name none.
+    pub const USUAL: [Target; 2] = [Target::Sm75, Target::Sm90];
+
+    /// As the compiler and PTX name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Sm75 => "sm_75",
+            Target::Sm80 => "sm_80",
+            Target::Sm90 => "sm_90",
+            Target::Sm90a => "sm_90a",
+        }
+    }
+
+    /// Whether a GPU of this compute capability runs its code. Code for an architecture also runs on later ones; code for an
+    /// architecture with its own features (`a`) runs on that one alone (PTX ISA, "`.target`").
+    pub fn runs_on(self, capability: (u32, u32)) -> bool {
+        match self {
+            Target::Sm75 => capability >= (7, 5),
+            Target::Sm80 => capability >= (8, 0),
+            Target::Sm90 => capability >= (9, 0),
+            Target::Sm90a => capability == (9, 0),
+        }
+    }
+}
+
+/// The target whose PTX the simulator runs, of cases that name none.
 pub const SIMULATED: &str = "sm_90";
 
 /// A PTX file that the catalogue needs.
@@ -158,7 +205,7 @@ pub fn pins(catalog: &Catalog) -> BTreeMap<String, (Pin, &Entry)> {
         if entry.case.refusal().is_some() {
             continue; // there is none: see `super::refused`
         }
-        for target in TARGETS {
+        for target in entry.case.target_names() {
             let pin = Pin::new(&entry.case, target);
             pins.entry(pin.ptx.clone()).or_insert((pin, entry));
         }
@@ -294,6 +341,30 @@ mod tests {
         assert_eq!(
             pin.flags(),
             "-O3 -lineinfo -arch=sm_90 -std=c++17 -DA=4 -DB -DTYPE=unsigned long"
+        );
+    }
+
+    #[test]
+    fn a_gpu_runs_the_newest_target_that_it_can() {
+        let on = |targets: &str, capability| {
+            let case = super::super::load::from_yaml(
+                "c.yaml",
+                &format!(
+                    "title: t\nkernel: k.cu\n{targets}launches: []\nexpect: {{simulator: clean}}"
+                ),
+            );
+            let case = case.unwrap();
+            (case.simulated(), case.target_on(capability))
+        };
+        assert_eq!(on("", (8, 9)), ("sm_90", Some("sm_75")));
+        assert_eq!(on("targets: [sm_80, sm_90]\n", (7, 5)), ("sm_90", None));
+        assert_eq!(
+            on("targets: [sm_90a, sm_80]\n", (9, 0)),
+            ("sm_90a", Some("sm_90a"))
+        );
+        assert_eq!(
+            on("targets: [sm_90a, sm_80]\n", (12, 0)),
+            ("sm_90a", Some("sm_80"))
         );
     }
 

@@ -11,7 +11,7 @@
 use super::annotation::Fault;
 use super::case::Case;
 use super::entry::{Catalog, Entry};
-use super::pinned::{Pin, SIMULATED};
+use super::pinned::Pin;
 use super::tree::Tree;
 use report::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// The inputs for a case. One target is enough, because the compiler's front end does not depend on it.
     pub fn new(case: &Case) -> Diagnostics {
-        let pin = Pin::new(case, SIMULATED);
+        let pin = Pin::new(case, case.simulated());
         let file = format!("{}.diagnostics", pin.ptx.trim_end_matches(".ptx"));
         Diagnostics { pin, file }
     }

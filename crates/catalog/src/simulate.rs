@@ -9,7 +9,7 @@ pub use located::{LocatedEnd, LocatedFinding};
 use super::arguments::{self, Encoded};
 use super::entry::{Catalog, Entry};
 use super::oracle::Elements;
-use super::pinned::{Pin, SIMULATED};
+use super::pinned::Pin;
 use super::plan::{Does, Plan, PlannedLaunch, Value};
 use super::run_results::RunResults;
 use detect::communication::Log;
@@ -69,7 +69,7 @@ impl<'c> Prepared<'c> {
         if entry.case.refusal().is_some() {
             return Err(PrepareError::Refused);
         }
-        let file = Pin::new(&entry.case, SIMULATED).ptx;
+        let file = Pin::new(&entry.case, entry.case.simulated()).ptx;
         let Some(text) = catalog.tree.text(&file) else {
             return Err(PrepareError::NoPtx { file });
         };

@@ -10,7 +10,6 @@ use catalog::case_result::CaseResult;
 use catalog::compiled::{PtxCheck, checks};
 use catalog::expression::Expression;
 use catalog::load::{Catalog, Entry};
-use catalog::pinned::TARGETS;
 use catalog::plan::Plan;
 use catalog::simulate::Prepared;
 use evidence::{Detector, Evidence, Fingerprint};
@@ -229,7 +228,7 @@ impl Facts<'_> {
         let mut entry = self.entry(&compiled.case)?.clone();
         entry.case.ptx = Some(compiled.holds.clone());
         let (mut holds, mut figures) = (true, Vec::new());
-        for target in TARGETS {
+        for target in entry.case.target_names() {
             let all = checks(self.catalog, &entry, target).map_err(text)?;
             holds &= all.iter().all(|check| check.holds);
             let figure: Vec<_> = all.iter().map(counted).collect();

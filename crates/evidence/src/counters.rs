@@ -15,7 +15,7 @@ pub use tally::{Counts, Tally};
 use catalog::draw::{Draws, runner};
 use catalog::gpu;
 use catalog::load::{Catalog, Entry};
-use catalog::pinned::{Pin, SIMULATED};
+use catalog::pinned::Pin;
 use catalog::plan::{Plan, plan};
 use catalog::simulate::Prepared;
 use device::job::Job;
@@ -102,7 +102,7 @@ pub fn simulated(catalog: &Catalog, entry: &Entry) -> Result<Counts, Uncounted> 
 /// Mistakes of the case.
 pub fn job(catalog: &Catalog, entry: &Entry) -> Result<Job, Uncounted> {
     let prepared = Prepared::new(catalog, entry).map_err(Uncounted::new)?;
-    let file = Pin::new(&entry.case, SIMULATED).ptx;
+    let file = Pin::new(&entry.case, entry.case.simulated()).ptx;
     let ptx = catalog
         .tree
         .text(&file)

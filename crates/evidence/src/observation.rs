@@ -227,7 +227,8 @@ impl Fingerprint {
         capability: (u32, u32),
         detector: Detector,
     ) -> Fingerprint {
-        let pin = Pin::new(&entry.case, target(capability));
+        let target = entry.case.target_on(capability);
+        let pin = Pin::new(&entry.case, target.unwrap_or(entry.case.simulated()));
         let text = catalog.tree.text(&pin.ptx);
         Fingerprint {
             source: pin.source_hash(&catalog.tree),
@@ -245,14 +246,6 @@ fn checks(text: &str) -> String {
         .and_then(|tree| instrument::instrument(&tree).ok());
     let printed = checked.map(|checked| ptx::print(&checked.module));
     stable_hash([printed.unwrap_or_default().as_str()])
-}
-
-/// The pinned PTX that a GPU runs: the newest that it can.
-fn target(capability: (u32, u32)) -> &'static str {
-    match capability {
-        (9.., _) => "sm_90",
-        _ => "sm_75",
-    }
 }
 
 /// A case without what does not change its runs: words, and what is expected of whom.

@@ -45,7 +45,7 @@ impl Default for Settings {
 
 /// Judges all mutants of a correct case.
 ///
-/// Always runs the PTX for [`catalog::pinned::SIMULATED`]. For other targets compilers emit other instructions (loops for
+/// Always runs the PTX for the newest target of the case. For other targets compilers emit other instructions (loops for
 /// fences, several instructions for an atomic), so an explanation could not hold for all of them.
 pub fn judge(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Subject {
     let mut subject = Subject {

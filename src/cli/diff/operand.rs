@@ -2,7 +2,7 @@
 
 use ::check::input::refused;
 use catalog::load::{Catalog, Entry, Unresolved};
-use catalog::pinned::{self, Pin, SIMULATED, STANDARD, TARGETS};
+use catalog::pinned::{self, Pin, SIMULATED, STANDARD, Target};
 use ptx::ParseErrorKind;
 use ptxdiff::Unit;
 use ptxdiff::report::Operands;
@@ -204,14 +204,21 @@ impl Builder<'_> {
         }
         defines.extend(self.defines.iter().cloned());
         defines.sort();
-        let target = variant.target.as_deref().unwrap_or(SIMULATED);
+        let cases = self.catalog.cases.iter().map(|entry| &entry.case);
+        let newest = cases
+            .filter(|case| case.kernel == kernel)
+            .flat_map(|case| &case.targets)
+            .max();
+        let usual = newest.map_or(SIMULATED, |target| target.name());
+        let target = variant.target.as_deref().unwrap_or(usual);
         let plain = matches!(variant.level, None | Some(3))
             && variant.release.is_none()
             && variant.flags.is_empty()
             && self.includes.is_empty();
-        let pin = TARGETS
+        let pin = Target::ALL
             .iter()
-            .find(|t| **t == target)
+            .map(|t| t.name())
+            .find(|t| *t == target)
             .map(|target| Pin::of(kernel, defines.clone(), target));
         if let Some(text) = pin.filter(|_| plain).and_then(|pin| tree.text(&pin.ptx)) {
             return self.finish(name, text.to_owned(), launched, "pinned");

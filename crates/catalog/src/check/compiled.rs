@@ -3,7 +3,6 @@
 use super::Check;
 use crate::entry::Entry;
 use crate::error::Hint;
-use crate::pinned::TARGETS;
 
 impl Check<'_> {
     /// What is said about the PTX: kernels that are launched, cases that exist, targets that are pinned.
@@ -63,15 +62,16 @@ impl Check<'_> {
             .flat_map(|q| q.targets())
             .map(str::to_owned)
             .collect();
+        let pinned: Vec<&str> = self.case().target_names().collect();
         for target in targets
             .iter()
-            .filter(|target| !TARGETS.contains(&target.as_str()))
+            .filter(|target| !pinned.contains(&target.as_str()))
         {
             self.inconsistent(
                 &["ptx".into()],
                 format!(
                     "no PTX is pinned for `{target}`, only for {}",
-                    TARGETS.join(" and ")
+                    pinned.join(" and ")
                 ),
             );
         }

@@ -12,6 +12,14 @@ pub enum PrepareError {
         /// The file.
         file: String,
     },
+    /// The GPU runs none of its targets.
+    #[error("the kernel is compiled for {targets}, which a GPU of compute capability {}.{} does not run", capability.0, capability.1)]
+    OtherGpu {
+        /// The targets.
+        targets: String,
+        /// The GPU's compute capability.
+        capability: (u32, u32),
+    },
     /// The compiler is to refuse it.
     #[error("the case cannot run, because the compiler refuses its kernel")]
     Refused,

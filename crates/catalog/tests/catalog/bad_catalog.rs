@@ -164,7 +164,7 @@ fn twins_and_verdicts() {
     assert_snapshot!(right("expect:", "wrong-results: false\nexpect:"), @"cases/scan/small/right.yaml:17:16: `wrong-results` is only for buggy cases, which have a `twin`");
     assert_snapshot!(right("simulator: clean", "simulator: {verdict: missed, why: blind}"), @"cases/scan/small/right.yaml:18:14: a case without a `twin` is correct, so nothing can be missed");
     assert_snapshot!(right("oracle:\n  out: inclusive_scan(data)\n", ""), @"cases/scan/small/right.yaml:1:1: a correct case needs an `oracle` (or `prints`)");
-    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, twin, why, sizes, buffers, launches, plan, streams, oracle, prints, wrong-results, perf, ptx, equivalent, limits, expect)");
+    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, targets, twin, why, sizes, buffers, launches, plan, streams, oracle, prints, wrong-results, perf, ptx, equivalent, limits, expect)");
     let mut files = Files::new();
     files.set(
         "cases/scan/small/other.yaml",
@@ -192,6 +192,8 @@ fn explanations_of_mutants() {
 #[test]
 fn kernels() {
     assert_snapshot!(right("scan/small.cu", "scan/smal.cu"), @"cases/scan/small/right.yaml:2:9: the kernel `kernels/scan/smal.cu` does not exist (did you mean `scan/small.cu`?)");
+    assert_snapshot!(right("scan/small.cu", "scan/small.cu\ntargets: []"), @"cases/scan/small/right.yaml:3:10: the kernel needs at least one target");
+    assert_snapshot!(right("scan/small.cu", "scan/small.cu\ntargets: [sm_90, sm_90]"), @"cases/scan/small/right.yaml:3:10: a target is named twice");
     let mut files = Files::new();
     files.set("kernels/scan/lonely.cu", "");
     assert_snapshot!(files.load(), @"kernels/scan/lonely.cu: no case runs this kernel; add a `cases/…/<case>.yaml` with `kernel: scan/lonely.cu`");
