@@ -51,15 +51,17 @@ impl Detectors {
 
     /// A copy begins, as it is and as the detectors of races and copies see it.
     fn begins(&mut self, own: &AsyncCopy<'_>, copy: &AsyncCopy<'_>) {
-        if let Some(copies) = &mut self.copies {
-            copies.begins(copy, &mut self.races);
-        }
+        let copies = self.copies.as_mut();
+        let repeats = copies.is_some_and(|copies| copies.begins(copy, &mut self.races));
         if let Some(proxies) = &mut self.proxies {
             proxies.begins(own, &mut self.races);
         }
         // What comes before it has to be ordered with its beginning.
+        if repeats {
+            return;
+        }
         let accesses = copy.reads.iter().chain(copy.writes);
-        accesses.for_each(|access| access.split(|piece| self.races.access(piece)));
+        accesses.for_each(|access| access.split(|piece| self.races.announced(piece)));
     }
 
     /// Whether accesses to shared memory concern the race detector alone, and perhaps the footprint.

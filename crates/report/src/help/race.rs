@@ -191,7 +191,7 @@ fn of_cluster(a: &Guilty, b: &Guilty) -> String {
 /// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.
 fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
     let copies = |one: &Guilty| one.instruction.contains("cp.async");
-    let (first, second) = (a.place(), b.place());
+    let (first, second) = outer(a, b);
     match (copies(a), copies(b)) {
         (true, false) => Some(format!(
             "let the threads that copy at {first} wait for their copies and then call `__syncthreads()` with the others, before {second}; or let {second} wait for the mbarrier at which the copies complete"
@@ -200,6 +200,17 @@ fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
             "let the copy at {second} begin only behind a barrier that comes after {first}"
         )),
         _ => None,
+    }
+}
+
+/// Two places by the lines that a reader can change: of calls that were inlined, the outermost that differ.
+fn outer(a: &Guilty, b: &Guilty) -> (String, String) {
+    let mut pairs = a.frames.iter().rev().zip(b.frames.iter().rev());
+    match pairs.find(|(a, b)| (&a.file.path, a.line) != (&b.file.path, b.line)) {
+        Some((a, b)) if a.file.path == b.file.path => {
+            (format!("line {}", a.line), format!("line {}", b.line))
+        }
+        _ => (a.place(), b.place()),
     }
 }
 
