@@ -161,7 +161,8 @@ def build(options, program, folder):
     flags = [flag.replace("{clone}", str(clone)) for flag in program.flags]
     standard = [] if any(flag.startswith("-std") for flag in flags) else ["-std=c++17"]
     flags += [f"-I{folder.resolve()}" for folder in options.include]
-    nvcc = ["nvcc", f"-arch={program.device}", *standard, "-lineinfo", "-lcuda", *flags, "-o", "program", str(source)]
+    number = program.device.removeprefix("sm_")
+    nvcc = ["nvcc", "-gencode", f"arch=compute_{number},code=sm_{number}", *standard, "-lineinfo", "-lcuda", *flags, "-o", "program", str(source)]
     command = ["nice", str(options.racetrap), "build", "--", *nvcc]
     # The program's own sources: headers of clones don't change.
     stamp = json.dumps([nvcc, source.stat().st_mtime])

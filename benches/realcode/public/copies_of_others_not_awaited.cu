@@ -1,6 +1,6 @@
 // NVIDIA/cutlass, examples/cute/tutorial/hopper/wgmma_sm90.cu (commit 7107b055): each thread waits for its own cp.async, and the product reads what all have
 // copied. No barrier lies between, nor between the product and the next copies.
-// told: async-copy-hazard
+// told: data-race
 #include "product.h"
 #include <cuda_pipeline.h>
 

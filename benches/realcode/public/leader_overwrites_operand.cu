@@ -1,5 +1,5 @@
 // NVIDIA/Fuser#4151: the thread that begins copies waits for its own warp's part of the product, and then overwrites the stage that other warps read.
-// told: data-race
+// told: data-race, deadlock
 #include "product.h"
 
 __global__ void sums(float *out, const __half *in, int turns)
@@ -16,7 +16,7 @@ __global__ void sums(float *out, const __half *in, int turns)
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full, sizeof tile);
             ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, in, sizeof tile, &full); //~
         }
-        while (!ptx::mbarrier_try_wait_parity(&full, turn % 2)) {
+        while (!ptx::mbarrier_try_wait_parity(&full, turn % 2)) { //~
         }
         product_fence();
         begin_product(d, tile, tile); //~

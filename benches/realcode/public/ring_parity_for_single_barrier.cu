@@ -23,7 +23,7 @@ __global__ void sums(int *out, const int *in, int tiles)
 #else
             int parity = (k / STAGES + 1) % 2;
 #endif
-            while (!ptx::mbarrier_try_wait_parity(&empty, parity)) {
+            while (!ptx::mbarrier_try_wait_parity(&empty, parity)) { //~
             }
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full, sizeof tile);
             ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, in + 32 * k, sizeof tile, &full); //~
@@ -31,7 +31,7 @@ __global__ void sums(int *out, const int *in, int tiles)
     } else if (t >= 32) {
         int sum = 0;
         for (int k = 0; k < tiles; ++k) {
-            while (!ptx::mbarrier_try_wait_parity(&full, k % 2)) {
+            while (!ptx::mbarrier_try_wait_parity(&full, k % 2)) { //~
             }
             sum += tile[t - 32]; //~
             ptx::mbarrier_arrive(&empty);
