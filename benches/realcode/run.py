@@ -258,7 +258,7 @@ def put(page, name, lines):
 
 
 def cell(text):
-    return str(text).replace("|", "\\|").replace("\n", " ")
+    return str(text).replace(f"{pathlib.Path.cwd()}/", "").replace("|", "\\|").replace("\n", " ")
 
 
 def table(rows):
