@@ -17,7 +17,6 @@ use simt::observer::Space;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
-use toolchain::cuda_text::CudaText;
 
 fn stack(call: &Call) -> Vec<u64> {
     call.frames.iter().take(6).map(|f| f.offset).collect()
@@ -189,7 +188,7 @@ impl Context {
             .findings
             .sources
             .given()
-            .map(|f| CudaText::new(&f.text, &[]));
+            .map(|file| file.declarations(&[]));
         let count = kernel.program.params.len();
         let declared = texts
             .filter_map(|text| text.parameters(plain))

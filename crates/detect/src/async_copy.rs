@@ -158,17 +158,19 @@ impl Detector {
         }
     }
 
-    /// See [`simt::observer::Events::copy_begins`].
-    pub fn begins(&mut self, copy: &AsyncCopy<'_>, races: &mut race::Detector) {
+    /// See [`simt::observer::Events::copy_begins`]. Whether it repeats what another lane of the warp has begun by the same instruction, from the same
+    /// memory to the same memory: both are one copy, as far as anybody can see. CUTLASS lets a whole warp begin its tensor stores.
+    pub fn begins(&mut self, copy: &AsyncCopy<'_>, races: &mut race::Detector) -> bool {
         let Some(first) = copy.writes.first().or(copy.reads.first()) else {
-            return;
+            return false;
         };
         let action = match copy.product {
             true => Action::Multiply,
             false => Action::Copy,
         };
+        let repeats = self.repeats(copy, first);
         // Two copies to one place are not ordered with each other either (PTX ISA, "cp.async").
-        for access in copy.writes.iter().chain(copy.reads) {
+        for access in copy.writes.iter().chain(copy.reads).filter(|_| !repeats) {
             self.look(access, action, races);
         }
         if let Some(clusters) = &self.clusters {
@@ -207,6 +209,33 @@ impl Detector {
         }
         block.count += 1;
         block.warps[warp].push_back(pending);
+        repeats
+    }
+
+    /// Whether a lane's copy is the same as one that its warp has under way.
+    fn repeats(&self, copy: &AsyncCopy<'_>, first: &Access<'_>) -> bool {
+        let warps = self.blocks.get(&first.who.block).map(|block| &block.warps);
+        let Some(own) = warps.and_then(|warps| warps.get(first.who.warp.0 as usize)) else {
+            return false;
+        };
+        let all = copy.reads.iter().chain(copy.writes);
+        if !first.mask.is_power_of_two() || all.clone().any(|access| access.mask != first.mask) {
+            return false;
+        }
+        let lane = first.mask.trailing_zeros() as usize;
+        own.iter().any(|pending| {
+            // Of one whose source was read already, what it has read stands there without its lane.
+            let theirs = pending.lanes();
+            let parts = pending.reads.iter().chain(&pending.writes);
+            let counts = (pending.reads.len(), pending.writes.len());
+            (pending.site, pending.who) == (first.site, first.who)
+                && theirs.is_power_of_two()
+                && theirs & (pending.over | first.mask) == 0
+                && counts == (copy.reads.len(), copy.writes.len())
+                && parts.zip(all.clone()).all(|(part, access)| {
+                    part.is_like(theirs.trailing_zeros() as usize, access, lane)
+                })
+        })
     }
 
     /// See [`simt::observer::Events::copy_ends`].

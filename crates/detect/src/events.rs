@@ -53,15 +53,17 @@ impl Detectors {
     fn begins(&mut self, own: &AsyncCopy<'_>, copy: &AsyncCopy<'_>) {
         let lanes = |of: &Access<'_>| u64::from(of.mask.count_ones());
         self.accesses += own.reads.iter().chain(own.writes).map(lanes).sum::<u64>();
-        if let Some(copies) = &mut self.copies {
-            copies.begins(copy, &mut self.races);
-        }
+        let copies = self.copies.as_mut();
+        let repeats = copies.is_some_and(|copies| copies.begins(copy, &mut self.races));
         if let Some(proxies) = &mut self.proxies {
             proxies.begins(own, &mut self.races);
         }
         // What comes before it has to be ordered with its beginning.
+        if repeats {
+            return;
+        }
         let accesses = copy.reads.iter().chain(copy.writes);
-        accesses.for_each(|access| access.split(|piece| self.races.access(piece)));
+        accesses.for_each(|access| access.split(|piece| self.races.announced(piece)));
     }
 
     /// Whether accesses to shared memory concern the race detector alone, and perhaps the footprint.

@@ -41,6 +41,8 @@ struct Fence {
     stamp: Stamp,
     /// The lanes of the epoch.
     covers: Mask,
+    /// Those of them whose writes come before the fence of each lane that executes it, so that each has fenced them for itself.
+    each: Mask,
 }
 
 impl Fence {
@@ -124,13 +126,23 @@ impl Block {
                 let after = races.is_after((who, first), (epoch.who, lane), epoch.stamp);
                 covers |= Mask::from(after) << lane;
             }
-            let known = |f: &Fence| f.who == who && f.mask == mask && f.covers == covers;
+            let mut before_each = |by: &u32| {
+                lanes(mask).all(|lane| {
+                    let own = epoch.who == who && lane == *by;
+                    own || races.is_after((who, lane), (epoch.who, *by), epoch.stamp)
+                })
+            };
+            let each = lanes(covers).filter(&mut before_each);
+            let each = each.fold(0, |mask, lane| mask | 1 << lane);
+            let known =
+                |f: &Fence| f.who == who && f.mask == mask && f.covers == covers && f.each == each;
             if covers != 0 && !epoch.fences.iter().any(known) {
                 epoch.fences.push(Fence {
                     who,
                     mask,
                     stamp,
                     covers,
+                    each,
                 });
             }
         }
@@ -274,7 +286,8 @@ impl Detector {
                     let mut fences = epoch.fences.iter().filter(|f| f.covers >> by & 1 == 1);
                     fences.any(|f| {
                         let theirs = f.lane_for(epoch.who, by);
-                        let own = f.who == access.who && theirs == lane;
+                        let each = f.mask >> lane & f.each >> by & 1 == 1;
+                        let own = f.who == access.who && (theirs == lane || each);
                         own || races.is_after((access.who, lane), (f.who, theirs), f.stamp)
                     })
                 };
@@ -408,6 +421,25 @@ mod tests {
             stores(s);
         });
         assert_eq!(found, [(3, 1)]);
+    }
+
+    #[test]
+    fn each_lane_may_fence_for_itself_what_its_warp_wrote() {
+        let written = |s: &mut Scene<Detectors>| s.go(warp(0, 0), ALL, write(0).by_lane());
+        let behind = found(|s| {
+            written(s);
+            s.barrier(0);
+            fence(s, warp(0, 0), ALL);
+            stores(s);
+        });
+        assert_eq!(behind, []);
+        // Nothing orders the others' fences with the operation here.
+        let without = found(|s| {
+            written(s);
+            fence(s, warp(0, 0), ALL);
+            stores(s);
+        });
+        assert_eq!(without.len(), 1);
     }
 
     #[test]

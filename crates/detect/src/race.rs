@@ -480,6 +480,13 @@ impl Detector {
         })
     }
 
+    /// An access that a copy which begins will perform: what comes before has to be ordered with the beginning.
+    pub fn announced(&mut self, access: &Access<'_>) {
+        self.reporter.announces = true;
+        self.access(access);
+        self.reporter.announces = false;
+    }
+
     /// See [`Events::access`].
     #[inline]
     pub fn access(&mut self, access: &Access<'_>) {

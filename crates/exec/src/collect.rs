@@ -7,6 +7,7 @@ use context::record::{self, Call, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
 use context::taped::Taped;
 use detect::rules::Level;
+use report::function_name;
 use report::terminal::thousands;
 use report::trace::Trace;
 use report::unjudged::{self, Unjudged};
@@ -276,7 +277,7 @@ impl Collected {
             notes.push(format!(
                 "in launch {} of the program, `{}` with grid {} and block {} on {}{}",
                 thousands(launch.number),
-                launch.kernel,
+                function_name::readable(&launch.kernel),
                 three(launch.grid),
                 three(launch.block),
                 launch.stream,
@@ -543,9 +544,10 @@ fn counted(count: u64, one: &str, many: &str) -> String {
 /// A name as far as a reader looks; what is cut off are arguments.
 fn short(name: &str) -> String {
     const LONGEST: usize = 72;
+    let name = function_name::readable(name);
     match name.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
+        None => name,
     }
 }
 

@@ -17,16 +17,18 @@ use std::process::Command;
 /// * What the real one says of its own place (`-v`, by which CMake finds a toolkit) is said of this folder.
 const SCRIPT: &str = r#"#!/bin/sh
 # Calls nvcc with what racetrap needs, and without the architectures that it no longer has.
-newest= named= lone= linked= debug= tells=
+newest= alone= named= lone= linked= debug= tells=
 # Whether an architecture is none any more; otherwise it is noted.
 is_old() {
     for part in $(printf %s "$1" | tr ',=[]' '    '); do
         case $part in
         sm_[0-9]* | compute_[0-9]*)
             number=${part#*_}
+            suffix=${number##*[0-9]}
             number=${number%%[!0-9]*}
             [ "$number" -lt LEAST ] && return 0
-            [ "$number" -gt "${newest:-0}" ] && newest=$number
+            [ "$number" -gt "${newest:-0}" ] && newest=$number && alone=
+            [ "$number" = "$newest" ] && [ "$suffix" = a ] && alone=a
             ;;
         esac
     done
@@ -65,6 +67,8 @@ if [ -n "${RACETRAP_BUILD:-}" ]; then
     set -- "$@" ALWAYS -L LIBRARIES
     [ -n "$debug" ] || set -- "$@" -lineinfo
     number=${RACETRAP_DEVICE:-${newest:-$RACETRAP_BUILD}}
+    # Code for one architecture alone (`sm_90a`) compiles for no other.
+    [ "$number" = "$newest" ] && number=$number$alone
     code=compute_$number
     [ -n "$linked" ] && [ -z "$named" ] && code=[compute_$number,sm_$number]
     [ -n "$lone" ] || set -- "$@" -gencode "arch=compute_$number,code=$code"
@@ -284,6 +288,15 @@ mod tests {
         assert_eq!(added(&["k.cu"], ""), ptx(75));
         assert_eq!(added(&["-arch=sm_80", "k.cu"], ""), ptx(80));
         assert_eq!(added(&["-arch=native", "k.cu"], ""), ptx(75));
+        let alone = ptx(90).replace("90", "90a");
+        assert_eq!(added(&["-arch=sm_90a", "k.cu"], ""), alone);
+        assert_eq!(added(&["-arch=sm_90a", "k.cu"], "90"), alone);
+        let older = [
+            "-gencode=arch=compute_80,code=sm_80",
+            "-gencode=arch=compute_90a,code=sm_90a",
+        ];
+        assert_eq!(added(&older, ""), alone);
+        assert_eq!(added(&older, "80"), ptx(80));
         let several = [
             "--generate-code=arch=compute_80,code=[compute_80,sm_80]",
             "-gencode",

@@ -45,7 +45,7 @@ pub use modifier::{
 };
 pub use opcode::Opcode;
 pub use operand::{Access, OperandClass, Role};
-pub use special::Special;
+pub use special::{ReservedShared, Special};
 pub use synchronisation::{
     AsyncGroup, FenceKind, MbarrierOperation, Participation, Synchronisation,
 };

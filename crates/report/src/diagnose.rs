@@ -8,6 +8,7 @@ mod wording;
 pub use place::{line_of, of_toolkit};
 
 use super::consequence;
+use super::function_name;
 use super::help::{self, Guilty};
 use super::language;
 use super::memory::{MemoryNames, Region};
@@ -235,7 +236,10 @@ fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Labe
             let launches = |steps: &[View<'_>]| steps.iter().filter_map(View::kernel).count();
             if launches(steps) > 1 {
                 let number = view.number.unwrap_or(launches(&steps[..step]) as u64);
-                text += &format!(" in launch {number} (`{}`)", view.name);
+                text += &format!(
+                    " in launch {number} (`{}`)",
+                    function_name::readable(&view.name)
+                );
             }
             (Some(who), text)
         }
@@ -266,19 +270,26 @@ fn copy_reads(end: &End, finding: &Finding) -> bool {
     }
 }
 
-/// The calls that lead to an inlined line, except those already shown.
+/// The calls that lead to an inlined line, except those already shown. Of many, the outermost: they are the reader's own.
 fn callers(one: &Guilty, shown: &[Label]) -> Vec<Label> {
+    const MANY: usize = 4;
+    const OUTERMOST: usize = 2;
     let mut out: Vec<Label> = Vec::new();
-    for pair in one.frames.windows(2) {
+    let calls = one.frames.len().saturating_sub(1);
+    let inside = if calls > MANY { calls - OUTERMOST } else { 0 };
+    for (index, pair) in one.frames.windows(2).enumerate().skip(inside) {
         let (inner, outer) = (&pair[0], &pair[1]);
         let here = |l: &Label| l.source.path == outer.file.path && l.line == outer.line;
         if shown.iter().any(here) || out.iter().any(here) {
             continue;
         }
-        let text = match &inner.function {
-            Some(function) => format!("`{}` was inlined here", short(function)),
+        let mut text = match &inner.function {
+            Some(function) => format!("`{}` was inlined here", function_name::short(function)),
             None => "inlined here".to_string(),
         };
+        if inside > 0 && index == inside {
+            text += &format!(", with {inside} more calls inside");
+        }
         out.push(Label {
             source: outer.file.clone(),
             line: outer.line,

@@ -12,6 +12,7 @@ mod diagnose;
 pub mod edit;
 pub mod exit;
 mod failure;
+pub mod function_name;
 pub mod github;
 mod help;
 pub mod html;

@@ -4,6 +4,7 @@ use super::source::Sources;
 use detect::finding::{Detail, Finding, Place};
 use simt::memory::FAR;
 use simt::observer::Space;
+use std::sync::Arc;
 use toolchain::cuda_text::{CudaText, Field, scalar_bytes};
 
 /// A variable or buffer and its place in its state space.
@@ -208,9 +209,9 @@ pub struct MemoryNames {
 impl MemoryNames {
     /// Completes the regions with the declarations in `sources`.
     pub fn complete(&mut self, sources: &Sources, defines: &[String]) {
-        let texts: Vec<CudaText> = sources
+        let texts: Vec<Arc<CudaText>> = sources
             .given()
-            .map(|file| CudaText::new(&file.text, defines))
+            .map(|file| file.declarations(defines))
             .collect();
         for region in [&mut self.shared, &mut self.global, &mut self.constant]
             .into_iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use toolchain::cuda_text::Statements;
+use toolchain::cuda_text::{CudaText, Statements};
 
 /// A source file and the name under which it is shown.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct SourceFile {
     starts: OnceLock<Vec<u32>>,
     /// Its statements, once somebody has asked for them, and with which defines.
     statements: OnceLock<(Vec<String>, Arc<Statements>)>,
+    /// What it declares, likewise: a program that includes a library of templates has hundreds of files, and many findings.
+    declarations: OnceLock<(Vec<String>, Arc<CudaText>)>,
 }
 
 impl PartialEq for SourceFile {
@@ -46,6 +48,17 @@ impl SourceFile {
             text,
             starts: OnceLock::new(),
             statements: OnceLock::new(),
+            declarations: OnceLock::new(),
+        }
+    }
+
+    /// What it declares as CUDA C++, compiled with `defines`.
+    pub fn declarations(&self, defines: &[String]) -> Arc<CudaText> {
+        let read = || Arc::new(CudaText::new(&self.text, defines));
+        let (known, declarations) = self.declarations.get_or_init(|| (defines.to_vec(), read()));
+        match known == defines {
+            true => declarations.clone(),
+            false => read(),
         }
     }
 

@@ -194,6 +194,8 @@ pub(super) struct Lowering<'m> {
     /// Declared module-scope shared variables, laid out when first used.
     pub(super) module_shared: HashMap<&'m str, (&'m ast::Variable, Option<u32>)>,
     pub(super) dynamic_shared: Vec<(String, u32)>,
+    /// Where the shared memory begins that the system reserves, in kernels that ask.
+    pub(super) reserved_shared: Option<u32>,
     pub(super) function: usize,
     pub(super) guard: Slot,
     pub(super) site: Site,
@@ -271,6 +273,7 @@ impl<'m> Lowering<'m> {
             jumps: Vec::new(),
             module_shared: HashMap::new(),
             dynamic_shared: Vec::new(),
+            reserved_shared: None,
             function: 0,
             guard: Slot::TRUE,
             site: Site(0),

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::operation::{Request, dim};
 use crate::trace::Shown;
+use report::function_name::readable;
 use simt::Stop;
 
 impl Context {
@@ -44,7 +45,7 @@ impl Context {
             Stop::Deadlock { .. } | Stop::NoProgress { .. } => Error::LAUNCH_TIMEOUT,
             Stop::InvalidLaunch(what) => {
                 self.findings
-                    .doubt(&format!("launch of `{}`: {what}", kernel.name));
+                    .doubt(&format!("launch of `{}`: {what}", readable(&kernel.name)));
                 Error::INVALID_CONFIGURATION
             }
             Stop::Unsupported { site, .. } => {
@@ -53,7 +54,7 @@ impl Context {
                     .map(|l| format!(" ({}:{})", l.file, l.line))
                     .unwrap_or_default();
                 self.findings
-                    .doubt(&format!("`{}`{at}: {stop}", kernel.name));
+                    .doubt(&format!("`{}`{at}: {stop}", readable(&kernel.name)));
                 Error::NOT_SUPPORTED
             }
             stop => {

@@ -25,6 +25,12 @@ impl Part {
         }
     }
 
+    /// Whether one lane does here what another does in an access.
+    pub(super) fn is_like(&self, lane: usize, access: &Access<'_>, other: usize) -> bool {
+        (self.space, self.bytes) == (access.space, u64::from(access.bytes()))
+            && self.address[lane] == access.address[other]
+    }
+
     /// The lanes that touch any of these bytes, of those that are not over.
     pub(super) fn touching(&self, over: Mask, from: u64, to: u64) -> impl Iterator<Item = u32> {
         lanes(self.mask & !over).filter(move |l| {

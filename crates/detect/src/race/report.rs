@@ -25,6 +25,8 @@ pub struct Reporter {
     strong: Vec<Option<(AccessKind, Order, Scope)>>,
     /// What is not judged again.
     pub known: Known,
+    /// Whether the access at hand is one that a copy announces as it begins, and performs later.
+    pub announces: bool,
 }
 
 /// The other end of a race.
@@ -99,12 +101,24 @@ impl Reporter {
         let writes = current.access.kind != AccessKind::Read;
         let mut others = Vec::new();
         weak_others(cells, at, lane, writes, v, &mut others);
+        // Lanes that copy to one place by one instruction are judged as they begin: what all of them write is known together then, while
+        // memory has what a copy finds that is performed.
+        if current.access.asynchronous && !self.announces {
+            let own = (v.me, current.access.site);
+            others.retain(|o| o.action != Action::Write || (o.warp, Site(o.site)) != own);
+        }
         for other in others.iter_mut().filter(|o| o.action == Action::Write) {
             let pair = (current.access.site, Site(other.site));
             let race = writes && other.rule == Rule::DataRace;
             if race && !self.findings.has(Rule::DataRace, pair) && current.repeats_value() {
                 other.rule = Rule::SameValueWrite;
             }
+        }
+        // Nor does anybody see which lane of a warp copies, where the instruction copies one value to one place. A library that has fewer pieces than
+        // lanes lets the others repeat the last one, as cooperative groups' `memcpy_async` of a tile does.
+        if current.access.asynchronous {
+            let own = (v.me, current.access.site);
+            others.retain(|o| o.rule != Rule::SameValueWrite || (o.warp, Site(o.site)) != own);
         }
         let strong = cells.strong_accesses(at);
         for w in strong.writes.iter().filter(|w| is_unordered(w, lane, v)) {

@@ -28,7 +28,7 @@ pub enum Special {
     GlobalTimerLo,
     GlobalTimerHi,
     Pm,
-    ReservedShared,
+    ReservedShared(ReservedShared),
     DynamicSharedSize,
     TotalSharedSize,
     EnvReg(u8),
@@ -40,6 +40,19 @@ pub enum Special {
     ClusterNCtaRank,
     IsExplicitCluster,
     CurrentGraphExec,
+}
+
+/// What is said of the shared memory that the system reserves (PTX ISA, "Special Registers: %reserved_smem_offset_begin, …").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReservedShared {
+    /// Where it begins.
+    Begin,
+    /// Where it ends.
+    End,
+    /// Its size.
+    Size,
+    /// The place of so manyth use in it: cooperative groups' tiles of several warps meet in the second.
+    Use(u8),
 }
 
 impl Special {
@@ -82,12 +95,13 @@ impl Special {
             "%globaltimer" => (Special::GlobalTimer, true),
             "%globaltimer_lo" => (Special::GlobalTimerLo, false),
             "%globaltimer_hi" => (Special::GlobalTimerHi, false),
-            // Shared memory that the system reserves: none here.
-            "%reserved_smem_offset_begin"
-            | "%reserved_smem_offset_end"
-            | "%reserved_smem_offset_cap"
-            | "%reserved_smem_offset_0"
-            | "%reserved_smem_offset_1" => (Special::ReservedShared, false),
+            "%reserved_smem_offset_begin" => {
+                (Special::ReservedShared(ReservedShared::Begin), false)
+            }
+            "%reserved_smem_offset_end" => (Special::ReservedShared(ReservedShared::End), false),
+            "%reserved_smem_offset_cap" => (Special::ReservedShared(ReservedShared::Size), false),
+            "%reserved_smem_offset_0" => (Special::ReservedShared(ReservedShared::Use(0)), false),
+            "%reserved_smem_offset_1" => (Special::ReservedShared(ReservedShared::Use(1)), false),
             "%aggr_smem_size" => (Special::TotalSharedSize, false),
             "%dynamic_smem_size" => (Special::DynamicSharedSize, false),
             "%total_smem_size" => (Special::TotalSharedSize, false),

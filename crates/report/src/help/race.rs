@@ -275,7 +275,7 @@ fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
         true => (b, a),
         false => (a, b),
     };
-    let (first, second) = (a.place(), b.place());
+    let (first, second) = outer(a, b);
     match (is_copy(a), is_copy(b)) {
         (true, false) => Some(format!(
             "let the threads that copy at {first} wait for their copies and then call `__syncthreads()` with the others, before {second}; or let {second} wait for the mbarrier at which the copies complete"
@@ -284,6 +284,17 @@ fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
             "let the copy at {second} begin only behind a barrier that comes after {first}"
         )),
         _ => None,
+    }
+}
+
+/// Two places by the lines that a reader can change: of calls that were inlined, the outermost that differ.
+fn outer(a: &Guilty, b: &Guilty) -> (String, String) {
+    let mut pairs = a.frames.iter().rev().zip(b.frames.iter().rev());
+    match pairs.find(|(a, b)| (&a.file.path, a.line) != (&b.file.path, b.line)) {
+        Some((a, b)) if a.file.path == b.file.path => {
+            (format!("line {}", a.line), format!("line {}", b.line))
+        }
+        _ => (a.place(), b.place()),
     }
 }
 

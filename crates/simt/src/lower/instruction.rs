@@ -343,6 +343,11 @@ impl<'m> Lowering<'m> {
         let ty = t.modifiers.literal_type();
         let class = self.type_class(ty)?;
         let (to, from) = (self.operand(i, 0)?, self.operand(i, 1)?);
+        let reserved = match from {
+            Operand::Name(name, None) => self.reserved_shared(name),
+            _ => None,
+        };
+        let from = reserved.as_ref().unwrap_or(from);
         if let Operand::Name(name, component) = from
             && self.scopes.lookup(name).is_none()
             && let Some((which, wide)) = Special::named(name, component.as_deref())

@@ -143,6 +143,11 @@ impl Lowering<'_> {
         if let Some((slot, has)) = self.register(operand) {
             return self.converted(slot, has, class);
         }
+        if let Operand::Name(name, None) = operand
+            && let Some(reserved) = self.reserved_shared(name)
+        {
+            return self.literal(&reserved, class, ty);
+        }
         if let Operand::Name(name, component) = operand
             && let Some((which, wide)) = Special::named(name, component.as_deref())
         {

@@ -7,6 +7,7 @@ use crate::program::{GlobalVariable, ParamInfo, SharedVariable, Target};
 use ptx::ast::{
     Expr, Function, Initializer, Item, Linkage, Operand, ScalarType, StateSpace, Variable,
 };
+use ptx::semantics::{ReservedShared, Special};
 
 /// Parameters of a kernel with their offsets in the parameter block.
 fn placed(params: &[Variable]) -> impl Iterator<Item = (&Variable, u32)> {
@@ -202,6 +203,38 @@ impl<'m> Lowering<'m> {
             bytes: Some(bytes),
         });
         offset
+    }
+
+    /// What a special register says of the shared memory that the system reserves, as a literal. It lies among the static variables; a kernel
+    /// that does not ask has none. Each use of it has half.
+    pub(super) fn reserved_shared(&mut self, name: &str) -> Option<Operand> {
+        const BYTES: u32 = 1 << 10;
+        let Some((Special::ReservedShared(which), _)) = Special::named(name, None) else {
+            return None;
+        };
+        if self.scopes.lookup(name).is_some() {
+            return None;
+        }
+        let begin = match self.reserved_shared {
+            Some(begin) => begin,
+            None => {
+                let offset = self.program.shared_bytes.next_multiple_of(16);
+                self.program.shared_bytes = offset + BYTES;
+                self.program.shared.push(SharedVariable {
+                    name: "reserved_shared_memory".to_owned(),
+                    offset,
+                    bytes: Some(BYTES),
+                });
+                *self.reserved_shared.insert(offset)
+            }
+        };
+        let value = match which {
+            ReservedShared::Begin => begin,
+            ReservedShared::End => begin + BYTES,
+            ReservedShared::Size => BYTES,
+            ReservedShared::Use(n) => begin + u32::from(n.min(1)) * (BYTES / 2),
+        };
+        Some(Operand::Int(u64::from(value), true))
     }
 
     /// Puts dynamic shared memory behind the static one.
