@@ -78,24 +78,30 @@ def run(work, args, name, pattern, arguments):
     result = {"name": name, "arguments": arguments, "status": status, "seconds": seconds, "kernels": kernels}
     if status != 0:
         return result
-    with tempfile.NamedTemporaryFile() as file:
-        command = [args.racetrap, "exec", "--on", "gpu", "--format", "json", "--report", file.name, "--timeout", str(args.limit), "--"]
-        status, seconds, kernels = once([*command, *program], folder, args.limit + 20, pattern)
-        report = json.loads(file.read() or '{"checks": []}')
+    # The first run makes the driver compile the checks, which it keeps.
+    loading = None
+    for number in range(2):
+        with tempfile.NamedTemporaryFile() as file:
+            command = [args.racetrap, "exec", "--on", "gpu", "--format", "json", "--report", file.name, "--timeout", str(args.limit), "--"]
+            status, seconds, kernels = once([*command, *program], folder, args.limit + 20, pattern)
+            report = json.loads(file.read() or '{"checks": []}')
+        loading = loading or seconds
+        if seconds >= args.limit:
+            break
     check = (report["checks"] or [{"verdict": "none", "summary": "no report", "findings": []}])[0]
     places = sorted({(f["rule"], *(f"{p['file']}:{p['line']}" for p in f["places"])) for f in check["findings"]})
-    result["watched"] = {"status": status, "seconds": seconds, "kernels": kernels, "verdict": check["verdict"],
+    result["watched"] = {"status": status, "seconds": seconds, "first": loading, "kernels": kernels, "verdict": check["verdict"],
                          "summary": check["summary"], "findings": places}
     return result
 
 
 def table(results):
-    print("| program | kernels, native | with checks | whole, native | with checks | verdict |\n|---|---|---|---|---|---|")
+    print("| program | kernels, native | with checks | whole, native | with checks | for the first time | verdict |\n|---|---|---|---|---|---|---|")
     factors = []
     for r in results:
         watched = r.get("watched")
         if not watched:
-            print(f"| {r['name']} | | | | | native run failed ({r['status']}) |")
+            print(f"| {r['name']} | | | | | | native run failed ({r['status']}) |")
             continue
         native, checked = r["kernels"], watched["kernels"]
         times = ["", ""]
@@ -104,10 +110,10 @@ def table(results):
             factors.append(max(checked / native, native / checked))
             times = [f"{native:.4g}", f"{checked:.4g} ({factors[-1]:.1f}×)"]
         found = f", {len(watched['findings'])}" if watched["findings"] else ""
-        print(f"| {r['name']} | {times[0]} | {times[1]} | {r['seconds']:.1f} s | {watched['seconds']:.1f} s | {watched['verdict']}{found} |")
+        print(f"| {r['name']} | {times[0]} | {times[1]} | {r['seconds']:.1f} s | {watched['seconds']:.1f} s | {watched['first']:.1f} s | {watched['verdict']}{found} |")
     if factors:
-        print(f"| median of {len(factors)} | 1 | {statistics.median(factors):.1f}× | | | |")
-        print(f"| geometric mean | 1 | {statistics.geometric_mean(factors):.1f}× | | | |")
+        print(f"| median of {len(factors)} | 1 | {statistics.median(factors):.1f}× | | | | |")
+        print(f"| geometric mean | 1 | {statistics.geometric_mean(factors):.1f}× | | | | |")
 
 
 def main():

@@ -277,7 +277,8 @@ pub fn with_relative_files(ptx: &str, root: &str) -> String {
         };
         // Where nvcc says its own headers are, the toolkit may lie below `root`, too.
         let inside = name.strip_prefix(&root);
-        let inside = inside.filter(|inside| !inside.contains("/bin/../"));
+        let of_toolkit = |name: &str| name.contains("/bin/../") || name.starts_with(".toolchain/");
+        let inside = inside.filter(|inside| !of_toolkit(inside));
         let name = match (inside, name.rsplit_once("/include/")) {
             (Some(inside), _) => inside.to_owned(),
             (None, Some((_, header))) => format!("cuda/include/{header}"),

@@ -178,18 +178,44 @@ impl Shadow {
         self.wait();
     }
 
-    /// The program has freed memory that nothing uses any more.
-    pub fn free(&mut self, address: u64) {
+    /// The program is about to free memory: how much, if it is known.
+    pub fn release(&mut self, address: u64) -> Option<u64> {
+        self.allocated.remove(&address)
+    }
+
+    /// The memory was freed; other threads may have been given some of it since.
+    pub fn freed(&mut self, address: u64, bytes: u64) {
         const REMEMBERED: usize = 4096;
-        let Some(bytes) = self.allocated.remove(&address) else {
-            return;
-        };
-        self.fill(address, bytes, layout::NOTHING);
+        let end = address + bytes;
+        self.nothing_between(address, end);
         self.wait();
+        let below = self.allocated.range(..end).next_back();
+        if below.is_some_and(|(at, bytes)| at + bytes > address) {
+            return;
+        }
         if self.freed.len() == REMEMBERED {
             self.freed.pop_first();
         }
         self.freed.insert(address, bytes);
+    }
+
+    /// It was not freed.
+    pub fn keep(&mut self, address: u64, bytes: u64) {
+        self.allocated.insert(address, bytes);
+    }
+
+    /// Marks what nobody has allocated between two addresses.
+    fn nothing_between(&self, mut at: u64, end: u64) {
+        let before = self.allocated.range(..at).next_back();
+        for (from, bytes) in before.into_iter().chain(self.allocated.range(at..end)) {
+            if *from > at {
+                self.fill(at, from - at, layout::NOTHING);
+            }
+            at = at.max((from + bytes).next_multiple_of(64));
+        }
+        if at < end {
+            self.fill(at, end - at, layout::NOTHING);
+        }
     }
 
     /// A module has a variable there.
@@ -258,17 +284,7 @@ impl Shadow {
         let mut pages: Vec<u64> = pages.filter(|p| (first..=last).contains(p)).collect();
         pages.sort_unstable();
         for run in pages.chunk_by(|a, b| a + 1 == *b) {
-            let (mut at, end) = (run[0] * PAGE, (run[run.len() - 1] + 1) * PAGE);
-            let before = self.allocated.range(..at).next_back();
-            for (from, bytes) in before.into_iter().chain(self.allocated.range(at..end)) {
-                if *from > at {
-                    self.fill(at, from - at, layout::NOTHING);
-                }
-                at = at.max((from + bytes).next_multiple_of(64));
-            }
-            if at < end {
-                self.fill(at, end - at, layout::NOTHING);
-            }
+            self.nothing_between(run[0] * PAGE, (run[run.len() - 1] + 1) * PAGE);
         }
     }
 

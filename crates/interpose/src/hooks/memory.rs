@@ -70,16 +70,21 @@ hooks! { cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz (to: *mut u64, by
 } }
 
 hooks! { cuMemFree_v2 (address: u64) |real| {
+    // Before: as soon as it is freed, another thread may be given it.
+    let released = aside(|| state().shadow.as_mut()?.release(address)).flatten();
     let error = real(address);
-    if error == 0 {
-        // It waits for all that may use the memory.
-        aside(|| {
-            let mut state = state();
+    aside(|| {
+        let mut state = state();
+        if error == 0 {
+            // It waits for all that may use the memory.
             state.order.synchronize_all();
-            if let Some(shadow) = &mut state.shadow {
-                shadow.free(address);
+        }
+        if let (Some(bytes), Some(shadow)) = (released, &mut state.shadow) {
+            match error {
+                0 => shadow.freed(address, bytes),
+                _ => shadow.keep(address, bytes),
             }
-        });
-    }
+        }
+    });
     error
 } }

@@ -68,26 +68,32 @@ pub(super) fn compare_and_swap(store: &Guilty, defines: &[String]) -> Option<Edi
 }
 
 /// Whether what a line reads is more than the old value of an update: a condition goes by it, or it is stored somewhere else, as in a swap.
-pub(super) fn moves_on(one: &Guilty, line: u32, defines: &[String]) -> bool {
+pub(super) fn moves_on(one: &Guilty, [line, last]: [u32; 2], defines: &[String]) -> bool {
     let Some(frame) = one.frames.first().filter(|_| one.in_source) else {
         return false;
     };
     let text = Text::of(&frame.file, defines);
     let tree = text.tree();
-    let place = || {
+    let begins = |line: u32| {
         let code = tree.code.lines().nth(line.checked_sub(1)? as usize)?;
         let column = (code.len() - code.trim_start().len()) as u32;
-        tree.at(tree.offset(line, column)?)
+        tree.offset(line, column)
     };
-    let Some(id) = place() else { return false };
+    let Some(id) = begins(line).and_then(|at| tree.at(at)) else {
+        return false;
+    };
     let written = tree.text(&tree.get(id).span).trim_end_matches(';');
     let moved = update(written).is_some_and(|(target, operator, value)| {
         operator == "=" && target.contains('[') && value.contains('[') && target != value
     });
     match tree.get(id).kind {
         Kind::Simple => moved,
-        // A loop or a branch that goes by it, in other threads than the one that writes.
-        kind => kind.is_loop() || kind == Kind::If,
+        // A loop or a branch that goes by it, in other threads than the one that writes: the write of a maximum is within.
+        Kind::If => {
+            let span = &tree.get(id).span;
+            !begins(last).is_some_and(|at| span.contains(&at))
+        }
+        kind => kind.is_loop(),
     }
 }
 
@@ -221,6 +227,10 @@ fn is_word_type(code: &str, name: &str) -> Option<bool> {
 pub(super) fn behind(one: &Guilty, code: &str, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let statement = text.tree().get(id);
+    // A function within a class is no statement.
+    if text.tree().text(&statement.span).contains('{') {
+        return None;
+    }
     let (start, end) = (statement.span.start, statement.span.end);
     let parent = text.tree().get(statement.parent?).kind;
     Edit::new(match parent {

@@ -266,9 +266,10 @@ fn is_copy(one: &Guilty) -> bool {
 
 /// What orders an access of other threads and an asynchronous copy: a barrier does it only behind the wait for the copy, or before it begins.
 fn of_copy(a: &Guilty, b: &Guilty) -> Option<String> {
-    // A copy that stands before the access, and in no loop, is meant to be first: another thread was ahead of it.
+    // A copy that stands before the access, and in no loop, is meant to be first: another thread was ahead of it. Who calls a function is not looked at.
     let (copy, access) = (&b.frames[0], &a.frames[0]);
-    let stands_first = copy.file.path == access.file.path
+    let stands_first = b.frames.len() == 1
+        && copy.file.path == access.file.path
         && copy.line < access.line
         && !in_loop(&copy.file, copy.line);
     let (a, b) = match is_copy(b) && !is_copy(a) && stands_first && b.in_source {

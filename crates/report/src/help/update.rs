@@ -55,7 +55,7 @@ pub(super) fn advice(
     {
         if one.lines[0] != one.lines[1]
             && one.update.kind != UpdateKind::CompareAndSwap
-            && edits::moves_on(a, one.lines[0], defines(Some(view)))
+            && edits::moves_on(a, one.lines, defines(Some(view)))
         {
             return None;
         }
