@@ -66,11 +66,8 @@ fn without_arguments(name: &str) -> String {
             long => long,
         };
         match c {
-            _ if skip > c.len_utf8() => {
-                if depth == 0 {
-                    out += &name[at..at + skip];
-                }
-            }
+            _ if skip > c.len_utf8() && depth == 0 => out += &name[at..at + skip],
+            _ if skip > c.len_utf8() => {}
             '<' => {
                 if depth == 0 {
                     out += "<…>";
