@@ -275,9 +275,11 @@ pub fn with_relative_files(ptx: &str, root: &str) -> String {
             text.push_str(line);
             continue;
         };
-        // Where nvcc says its own headers are, the toolkit may lie below `root`, too.
+        // The toolkit may lie below `root`, too: where nvcc says that its own headers are, or in a hidden folder.
         let inside = name.strip_prefix(&root);
-        let inside = inside.filter(|inside| !inside.contains("/bin/../"));
+        let inside = inside.filter(|inside| {
+            !inside.contains("/bin/../") && !inside.split('/').any(|part| part.starts_with('.'))
+        });
         let name = match (inside, name.rsplit_once("/include/")) {
             (Some(inside), _) => inside.to_owned(),
             (None, Some((_, header))) => format!("cuda/include/{header}"),
@@ -384,10 +386,10 @@ mod tests {
 
     #[test]
     fn file_names_are_the_same_on_every_machine() {
-        let ptx = "\t.file\t1 \"/root/repo/kernels/a.cu\", 17, 4\n\t.file 2 \"/opt/x/bin/..//include/cg/h.h\"\n\t.file 3 \"/tmp/odd.h\"\n\t.file 4 \"/root/repo/.tools/cuda/bin/..//include/a.hpp\"\n.loc 1 2 3";
+        let ptx = "\t.file\t1 \"/root/repo/kernels/a.cu\", 17, 4\n\t.file 2 \"/opt/x/bin/..//include/cg/h.h\"\n\t.file 3 \"/tmp/odd.h\"\n\t.file 4 \"/root/repo/.tools/cuda/bin/..//include/a.hpp\"\n\t.file 5 \"/root/repo/.tools/cuda/include/cccl/b.h\"\n.loc 1 2 3";
         assert_eq!(
             with_relative_files(ptx, "/root/repo"),
-            "\t.file\t1 \"kernels/a.cu\"\n\t.file 2 \"cuda/include/cg/h.h\"\n\t.file 3 \"odd.h\"\n\t.file 4 \"cuda/include/a.hpp\"\n.loc 1 2 3"
+            "\t.file\t1 \"kernels/a.cu\"\n\t.file 2 \"cuda/include/cg/h.h\"\n\t.file 3 \"odd.h\"\n\t.file 4 \"cuda/include/a.hpp\"\n\t.file 5 \"cuda/include/cccl/b.h\"\n.loc 1 2 3"
         );
     }
 }
