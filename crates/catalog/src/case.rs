@@ -5,8 +5,8 @@
 
 use super::host::{Memory, Step, StreamKind};
 pub use super::launch::{Argument, Launch, Repeat};
-use super::pinned::{SIMULATED, Target};
 use super::ptx_expectations::PtxExpectations;
+use super::target::{SIMULATED, Target};
 pub use super::values::DefineValue;
 use super::values::{ElementType, Fill, Number, OracleCall, SizeSpec};
 use crate::equivalent::Equivalent;

@@ -304,6 +304,15 @@ mod tests {
     const RACE: Rule = Rule::DataRace;
 
     #[test]
+    fn a_finding_with_one_end_matches_a_group_with_one_end() {
+        let alone = seen(Rule::AsyncCopyHazard, &[(Multiply, &[1])]);
+        let one = "x //~ async-copy-hazard multiply\n";
+        assert_eq!(check(one, std::slice::from_ref(&alone)), (vec![1], vec![]));
+        let two = "x //~ async-copy-hazard#1 multiply\ny //~ async-copy-hazard#1 read\n";
+        assert_eq!(check(two, &[alone]).0, [0]);
+    }
+
+    #[test]
     fn both_ends_of_a_race() {
         let source = "w //~ data-race#1 write\nr //~ data-race#1 read";
         let none: Vec<String> = vec![];

@@ -38,6 +38,7 @@ pub mod runner;
 mod short_forms;
 pub mod shrink;
 pub mod simulate;
+pub mod target;
 pub mod token;
 pub mod tree;
 pub mod values;

@@ -6,61 +6,9 @@
 
 use super::case::Case;
 use super::entry::{Catalog, Entry};
+pub use super::target::{SIMULATED, Target};
 use super::tree::Tree;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A target that kernels are compiled for (PTX ISA, "`.target`").
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum Target {
-    /// The oldest that nvcc 13 compiles for.
-    #[serde(rename = "sm_75")]
-    Sm75,
-    /// The first with `cp.async` and mbarriers.
-    #[serde(rename = "sm_80")]
-    Sm80,
-    /// The first with clusters, bulk copies and dependent launches.
-    #[serde(rename = "sm_90")]
-    Sm90,
-    /// With `wgmma` and `setmaxnreg`, for compute capability 9.0 alone.
-    #[serde(rename = "sm_90a")]
-    Sm90a,
-}
-
-impl Target {
-    /// All, the oldest first.
-    pub const ALL: [Target; 4] = [Target::Sm75, Target::Sm80, Target::Sm90, Target::Sm90a];
-
-    /// The targets of cases that name none.
-    pub const USUAL: [Target; 2] = [Target::Sm75, Target::Sm90];
-
-    /// As the compiler and PTX name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::Sm75 => "sm_75",
-            Target::Sm80 => "sm_80",
-            Target::Sm90 => "sm_90",
-            Target::Sm90a => "sm_90a",
-        }
-    }
-
-    /// Whether a GPU of this compute capability runs its code. Code for an architecture also runs on later ones; code for an
-    /// architecture with its own features (`a`) runs on that one alone (PTX ISA, "`.target`").
-    pub fn runs_on(self, capability: (u32, u32)) -> bool {
-        match self {
-            Target::Sm75 => capability >= (7, 5),
-            Target::Sm80 => capability >= (8, 0),
-            Target::Sm90 => capability >= (9, 0),
-            Target::Sm90a => capability == (9, 0),
-        }
-    }
-}
-
-/// The target whose PTX the simulator runs, of cases that name none.
-pub const SIMULATED: &str = "sm_90";
 
 /// A PTX file that the catalogue needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -275,10 +223,11 @@ pub fn with_relative_files(ptx: &str, root: &str) -> String {
             text.push_str(line);
             continue;
         };
-        // Where nvcc says its own headers are, the toolkit may lie below `root`, too.
+        // The toolkit may lie below `root`, too: where nvcc says that its own headers are, or in a hidden folder.
         let inside = name.strip_prefix(&root);
-        let of_toolkit = |name: &str| name.contains("/bin/../") || name.starts_with(".toolchain/");
-        let inside = inside.filter(|inside| !of_toolkit(inside));
+        let inside = inside.filter(|inside| {
+            !inside.contains("/bin/../") && !inside.split('/').any(|part| part.starts_with('.'))
+        });
         let name = match (inside, name.rsplit_once("/include/")) {
             (Some(inside), _) => inside.to_owned(),
             (None, Some((_, header))) => format!("cuda/include/{header}"),
@@ -385,10 +334,10 @@ mod tests {
 
     #[test]
     fn file_names_are_the_same_on_every_machine() {
-        let ptx = "\t.file\t1 \"/root/repo/kernels/a.cu\", 17, 4\n\t.file 2 \"/opt/x/bin/..//include/cg/h.h\"\n\t.file 3 \"/tmp/odd.h\"\n\t.file 4 \"/root/repo/.tools/cuda/bin/..//include/a.hpp\"\n.loc 1 2 3";
+        let ptx = "\t.file\t1 \"/root/repo/kernels/a.cu\", 17, 4\n\t.file 2 \"/opt/x/bin/..//include/cg/h.h\"\n\t.file 3 \"/tmp/odd.h\"\n\t.file 4 \"/root/repo/.tools/cuda/bin/..//include/a.hpp\"\n\t.file 5 \"/root/repo/.tools/cuda/include/cccl/b.h\"\n.loc 1 2 3";
         assert_eq!(
             with_relative_files(ptx, "/root/repo"),
-            "\t.file\t1 \"kernels/a.cu\"\n\t.file 2 \"cuda/include/cg/h.h\"\n\t.file 3 \"odd.h\"\n\t.file 4 \"cuda/include/a.hpp\"\n.loc 1 2 3"
+            "\t.file\t1 \"kernels/a.cu\"\n\t.file 2 \"cuda/include/cg/h.h\"\n\t.file 3 \"odd.h\"\n\t.file 4 \"cuda/include/a.hpp\"\n\t.file 5 \"cuda/include/cccl/b.h\"\n.loc 1 2 3"
         );
     }
 }

@@ -76,6 +76,23 @@ const MOST: usize = 100_000;
 /// Bytes of a source, at most.
 const BYTES: usize = 4 << 20;
 
+/// The head of a declaration without the attributes that have brackets: `struct alignas(16) Tile` is no function.
+fn without_attributes(head: &str) -> String {
+    let mut left = head.to_owned();
+    for word in ["alignas", "__align__", "__attribute__", "__declspec"] {
+        while let Some(at) = left.find(word) {
+            let behind = at + word.len();
+            let open = behind + left[behind..].len() - left[behind..].trim_start().len();
+            let length = left[open..]
+                .strip_prefix('(')
+                .and_then(|inside| matching(inside, '(', ')'));
+            let end = length.map_or(behind, |length| open + length + 2);
+            left.replace_range(at..end, "");
+        }
+    }
+    left
+}
+
 impl Statements {
     /// Reads a source as it is compiled with `defines` (`NAME` or `NAME=VALUE`).
     pub fn of(text: &str, defines: &[String]) -> Statements {
@@ -118,7 +135,7 @@ impl Statements {
                         .any(|w| w == *word)
                 });
             if first == "namespace"
-                || (is_type && !head.contains('('))
+                || (is_type && !without_attributes(head).contains('('))
                 || (first == "extern" && !head.contains('('))
             {
                 from = at;
@@ -379,6 +396,20 @@ struct S { int a; __device__ int b() { return a; } };
         assert_eq!(kinds(8, 5), [Simple, Block, Function]);
         assert_eq!(read.signature(read.functions[0]).unwrap().0, "f");
         assert_eq!(read.at(read.offset(1, 0).unwrap()), None);
+    }
+
+    #[test]
+    fn members_of_an_aligned_type_are_functions() {
+        let text = "template <int N> struct alignas(16 * (N)) A {\n int x;\n __device__ void f() { x = 1; }\n};\nstruct A<1> g(int n) { return {n}; }";
+        let read = Statements::of(text, &[]);
+        let heads = read
+            .functions
+            .iter()
+            .map(|f| read.text(&read.get(*f).head).trim());
+        assert_eq!(
+            heads.collect::<Vec<_>>(),
+            ["__device__ void f()", "struct A<1> g(int n)"]
+        );
     }
 
     #[test]
