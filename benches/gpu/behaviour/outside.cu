@@ -8,6 +8,7 @@
 // expect: vector out-of-bounds says=past
 // expect: freed use-after-free
 // expect: again clean
+// expect: grown clean
 // expect: pool clean
 // expect: variable clean
 // expect: managed clean
@@ -69,6 +70,11 @@ int main(int argc, char **argv)
         OK(cudaFree(data));
         OK(cudaMalloc(&data, n * 4 + 64));
         fill<<<2, 64>>>(data, n + 16, 1);
+    }
+    if (is("grown")) {
+        OK(cudaFree(data));
+        OK(cudaMalloc(&data, n * 4 + 8));
+        fill<<<2, 64>>>(data, n + 2, 1);
     }
     if (is("pool"))
         for (int i = 1; i < 40; i++) {

@@ -12,25 +12,22 @@
 //! * Other allocators than the C library's may keep books in what was freed.
 #![allow(unsafe_code)] // Protecting pages.
 
-use crate::arena::{self, mappings};
+use crate::pages::{PAGE, mappings};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pages, as the protections have them.
-pub const PAGE: u64 = 4096;
-
 /// Pages with two addresses.
 #[derive(Clone, Debug)]
-struct Alias {
+pub struct Alias {
     /// The first page, in the program's own memory.
-    host: u64,
+    pub host: u64,
     /// The same in the arena.
-    device: u64,
+    pub device: u64,
     /// How many bytes of it are the arena's.
-    bytes: u64,
+    pub bytes: u64,
     /// The arena's file.
-    file: i32,
+    pub file: i32,
     /// Addresses of pages in the program's own memory that may be closed.
     closable: Range<u64>,
 }
@@ -69,15 +66,10 @@ pub fn remove(page: u64, old: bool) {
     }
 }
 
-/// In a child that was forked just now: the pages become its own, as they are. What a child writes to its memory is not its parent's business.
-pub fn forked() {
-    // Who held it in the parent is not there. Then they stay shared.
-    let Ok(mut all) = ALL.try_lock() else {
-        return;
-    };
-    for alias in all.drain(..) {
-        let _ = arena::disown_in(alias.file, alias.device, alias.host, alias.bytes);
-    }
+/// All, which are forgotten; none where another thread holds them: in a child that was forked just now, it will never let go.
+pub fn take() -> Vec<Alias> {
+    ALL.try_lock()
+        .map_or_else(|_| Vec::new(), |mut all| std::mem::take(&mut *all))
 }
 
 /// Says what the host may do to the pages that are these of the arena.

@@ -1,11 +1,12 @@
 //! Allocating, freeing and registering memory, and what the host program may do with addresses: what is wrong with that is a finding.
 
 use crate::alias;
-use crate::arena::PAGE;
 use crate::call::Call;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::host_access;
 use crate::memory::{Block, Kind, Registered, nameless};
+use crate::pages::PAGE;
 use detect::rules::Rule;
 
 /// Freed allocations that are remembered, so that their use is told as such.
@@ -124,6 +125,8 @@ impl Context {
         let address = self.allocate(into + bytes, Kind::Pinned, call)?;
         let page = host - into;
         let closable = alias::closable(host..host + bytes);
+        // Its other threads may write there meanwhile.
+        host_access::install(self.memory.arena.bytes());
         if self
             .memory
             .arena
@@ -174,6 +177,7 @@ impl Context {
         if let Some(address) = known.device {
             let into = host % PAGE;
             let (device, pages) = (address - into, into + known.bytes);
+            host_access::install(self.memory.arena.bytes());
             let back = self.memory.arena.disown(device, host - into, pages);
             alias::remove(host - into, back.is_err());
             back.map_err(|_| Error::OPERATING_SYSTEM)?;

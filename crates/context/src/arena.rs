@@ -7,8 +7,8 @@
 #![allow(unsafe_code)] // Mapping memory, and calling it a slice, is what this file is for.
 
 use crate::alias;
-pub use crate::alias::PAGE;
-use crate::host_access;
+use crate::page_replacement::while_nobody_writes;
+use crate::pages::{PAGE, is_private, mappings};
 use simt::memory::{GLOBAL_BASE, WRITTEN_WORDS};
 use std::io;
 use std::ops::Range;
@@ -195,7 +195,7 @@ impl Arena {
         let pages = host..host + length;
         let offset = (address - GLOBAL_BASE) as libc::off_t;
         let (from, length) = (host as *mut libc::c_void, length as usize);
-        host_access::while_nobody_writes(pages, self.bytes(), || {
+        while_nobody_writes(pages, || {
             self.transfer(libc::SYS_pwrite64, from, length, offset)?;
             let open = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_SHARED | libc::MAP_FIXED;
@@ -221,7 +221,7 @@ impl Arena {
             let new = self.map(std::ptr::null_mut(), length, open, private, -1)?;
             let offset = address - GLOBAL_BASE + (part.start - host);
             let at = part.start as *mut libc::c_void;
-            host_access::while_nobody_writes(part, self.bytes(), || {
+            while_nobody_writes(part, || {
                 self.transfer(libc::SYS_pread64, new, length, offset as libc::off_t)?;
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
                 // SAFETY: both are of this length; the new pages take the place of the old ones, with the same content.
@@ -301,75 +301,14 @@ impl Arena {
     }
 }
 
-/// [`Arena::disown`], by the number of the file alone.
-///
-/// # Errors
-///
-/// As there.
-pub fn disown_in(file: i32, address: u64, host: u64, bytes: u64) -> io::Result<()> {
-    Arena { file, bytes: 0 }.disown(address, host, bytes)
-}
-
-/// Pages that are mapped alike (`proc_pid_maps(5)`).
-pub struct Mapping {
-    /// Their addresses.
-    pub pages: Range<u64>,
-    /// `rw-p`
-    pub mode: String,
-    /// Where in the file the first one lies.
-    pub offset: u64,
-    /// The file's number; 0 where there is none.
-    pub inode: u64,
-    /// The file, or what the pages are: `[heap]`.
-    pub name: String,
-}
-
-/// All pages of the process, in the order of their addresses.
-pub fn mappings() -> io::Result<Vec<Mapping>> {
-    let one = |line: &str| {
-        let hexadecimal = |text| u64::from_str_radix(text, 16).ok();
-        let mut words = line.split_whitespace();
-        let (from, to) = words.next()?.split_once('-')?;
-        let (mode, offset, _device) = (words.next()?, words.next()?, words.next()?);
-        Some(Mapping {
-            pages: hexadecimal(from)?..hexadecimal(to)?,
-            mode: mode.to_owned(),
-            offset: hexadecimal(offset)?,
-            inode: words.next()?.parse().ok()?,
-            name: words.next().unwrap_or_default().to_owned(),
-        })
-    };
-    let text = std::fs::read_to_string("/proc/self/maps")?;
-    Ok(text.lines().filter_map(one).collect())
-}
-
-/// Whether pages are readable, writable and nobody else's.
-fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
-    let Some(bytes) = bytes.checked_next_multiple_of(PAGE) else {
-        return Ok(false);
-    };
-    let own = |m: &Mapping| m.mode.starts_with("rw") && m.mode.ends_with('p') && m.inode == 0;
-    Ok(mapped(start, bytes, own)? == bytes)
-}
-
-/// How many of so many bytes from an address on can be read; all of them, where the system does not tell.
-pub fn readable(start: u64, bytes: u64) -> u64 {
-    mapped(start, bytes, |m| m.mode.starts_with('r')).unwrap_or(bytes)
-}
-
-/// How many of so many bytes from an address on lie in mappings of a kind.
-fn mapped(start: u64, bytes: u64, is: impl Fn(&Mapping) -> bool) -> io::Result<u64> {
-    let Some(end) = start.checked_add(bytes) else {
-        return Ok(0);
-    };
-    let mut at = start;
-    for mapping in mappings()? {
-        if at < end && mapping.pages.contains(&at) {
-            if !is(&mapping) {
-                break;
-            }
-            at = mapping.pages.end.min(end);
-        }
+/// In a child that was forked just now: pages that were [adopted](Arena::adopt) become its own, as they are. What a child writes to its memory is
+/// not its parent's business.
+pub fn forked() {
+    for alias in alias::take() {
+        let arena = Arena {
+            file: alias.file,
+            bytes: 0,
+        };
+        let _ = arena.disown(alias.device, alias.host, alias.bytes);
     }
-    Ok(at - start)
 }

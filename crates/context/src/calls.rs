@@ -1,8 +1,8 @@
 //! Where the host program called: its stack as objects and offsets, for the parent to find lines for.
 #![allow(unsafe_code)] // The C library's functions that walk the stack take pointers.
 
-use crate::arena::PAGE;
 use crate::call::{Call, Frame};
+use crate::pages::PAGE;
 use std::ffi::CStr;
 use std::os::raw::c_void;
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -52,7 +52,7 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 extern "C" fn forked() {
     FORKED.store(true, Ordering::Relaxed);
     crate::interrupt::forked();
-    crate::alias::forked();
+    crate::arena::forked();
 }
 
 /// Whether the context can't be had: in a child, and where the thread holds it already, since a handler of a signal or a function that the

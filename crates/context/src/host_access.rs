@@ -22,11 +22,12 @@
 #![allow(unsafe_code)] // Signals, and what they hand over.
 
 use crate::alias;
-use crate::arena::PAGE;
 use crate::call::Call;
 use crate::calls;
 use crate::context::{self, Context};
 use crate::operation::Work;
+use crate::page_replacement;
+use crate::pages::PAGE;
 use crate::timeline::Touched;
 use detect::footprint::{Footprint, Ranges};
 use simt::memory::GLOBAL_BASE;
@@ -49,9 +50,6 @@ static END: AtomicU64 = AtomicU64::new(0);
 /// What the program wants to be done at signals: the newest; those of before stay, since a handler may be reading them.
 static SEGV: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 static TRAP: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Pages of the program that are being copied into the arena: nobody may write there until that is done.
-static ADOPTED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 thread_local! {
     /// Whether the thread runs a function of the host on behalf of a stream: it is the stream then.
@@ -389,47 +387,12 @@ fn runs(pages: &BTreeMap<u64, bool>) -> impl Iterator<Item = (Range<u64>, bool)>
 type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
 /// Makes sure that the signals come here. A program that installs handlers of its own later gets back what is not ours.
-fn install(arena: u64) {
+pub(crate) fn install(arena: u64) {
     END.store(GLOBAL_BASE + arena, Ordering::Relaxed);
     take(libc::SIGSEGV, on_fault, &SEGV);
     if cfg!(target_arch = "x86_64") {
         take(libc::SIGTRAP, on_step, &TRAP);
     }
-}
-
-/// Copies pages of the program, and puts others in their place, while nobody writes to them: threads that try to wait until it is done. What is done
-/// meanwhile allocates nothing, since whoever waits may be the allocator.
-///
-/// # Errors
-///
-/// Of what is done.
-pub(crate) fn while_nobody_writes(
-    pages: Range<u64>,
-    arena: u64,
-    replace: impl FnOnce() -> std::io::Result<()>,
-) -> std::io::Result<()> {
-    install(arena);
-    ADOPTED[0].store(pages.start, Ordering::SeqCst);
-    ADOPTED[1].store(pages.end, Ordering::SeqCst);
-    let (at, length) = (
-        pages.start as *mut c_void,
-        (pages.end - pages.start) as usize,
-    );
-    // SAFETY: pages of the program that are readable and writable, as the system says, and are again at the end.
-    unsafe { libc::mprotect(at, length, libc::PROT_READ) };
-    let done = replace();
-    if done.is_err() {
-        // SAFETY: as above.
-        unsafe { libc::mprotect(at, length, libc::PROT_READ | libc::PROT_WRITE) };
-    }
-    ADOPTED[1].store(0, Ordering::SeqCst);
-    done
-}
-
-/// Whether an address lies on pages that are being replaced.
-fn is_adopted(address: u64) -> bool {
-    let [start, end] = &ADOPTED;
-    (start.load(Ordering::SeqCst)..end.load(Ordering::SeqCst)).contains(&address)
 }
 
 fn take(signal: c_int, handler: Handler, before: &AtomicPtr<libc::sigaction>) {
@@ -546,7 +509,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_vo
         return hand_on(signal, info, raw, &SEGV, depth);
     }
     let mut waited = false;
-    while is_adopted(touched) {
+    while page_replacement::is_replaced(touched) {
         waited = true;
         std::thread::yield_now();
     }

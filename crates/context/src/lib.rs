@@ -33,6 +33,8 @@ pub mod modules;
 pub mod operation;
 pub mod options;
 mod output;
+mod page_replacement;
+pub mod pages;
 pub mod property;
 pub mod pulse;
 pub mod python;

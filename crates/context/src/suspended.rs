@@ -103,7 +103,7 @@ impl Context {
             .iter()
             .flat_map(|r| &r.waiting);
         let polled = waiting.flat_map(|w| w.polled());
-        polled.map(|at| at / crate::arena::PAGE).collect()
+        polled.map(|at| at / crate::pages::PAGE).collect()
     }
 
     /// Whether an operation that is issued to a stream now comes after a launch that was put aside and can't go on yet.

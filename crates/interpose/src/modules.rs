@@ -3,8 +3,8 @@
 use crate::hooks::is_capturing;
 use crate::real_driver::real;
 use crate::state::{Loaded, State, state};
-use context::arena::readable;
 use context::fatbin;
+use context::pages::readable;
 use report::SourceFile;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};

@@ -57,8 +57,6 @@ pub struct Shadow {
     pub freed: BTreeMap<u64, u64>,
     /// Pages in which modules have variables: of others that may lie there nobody is told.
     open: BTreeSet<u64>,
-    /// Whether memory that nobody has allocated is marked, where the program's environment has `RACETRAP_GPU_BOUNDS`: on trial (`docs/on-gpu.md`).
-    bounds: bool,
     /// Memory of the program that got no shadow, in bytes.
     pub refused: u64,
     /// Bytes of a block's shared memory that the system keeps for itself, at the beginning.
@@ -89,7 +87,6 @@ impl Shadow {
             allocated: BTreeMap::new(),
             freed: BTreeMap::new(),
             open: BTreeSet::new(),
-            bounds: std::env::var_os("RACETRAP_GPU_BOUNDS").is_some(),
             refused: 0,
             reserved: u64::from(attribute(RESERVED, device)),
         };
@@ -246,7 +243,7 @@ impl Shadow {
     /// Sets both halves of the headers of all lines of some memory.
     fn fill(&self, address: u64, bytes: u64, value: u32) {
         const LINE: u64 = 64;
-        if self.shift != 2 || !self.bounds {
+        if self.shift != 2 {
             return;
         }
         let end = address + bytes;
@@ -265,7 +262,7 @@ impl Shadow {
         }
     }
 
-    /// Marks the words of the last line behind the end of some memory.
+    /// Marks the words of the last line behind the end of some memory; those before may still be marked as others' end.
     fn part(&self, address: u64, bytes: u64) {
         const LINE: u64 = 64;
         let end = (address + bytes).next_multiple_of(4);
@@ -273,10 +270,11 @@ impl Shadow {
         let (Some(shadow), 2, 1..) = (self.shadow_of(page), self.shift, word) else {
             return;
         };
-        if self.open.contains(&page) || !self.bounds {
+        if self.open.contains(&page) {
             return;
         }
         let records = shadow + layout::HEADERS + end % PAGE / 4 * 8;
+        self.clear(records - word * 8, word * 8);
         real!(cuMemsetD32Async(records => u64, layout::NOTHING => u32, (16 - word) as usize * 2 => usize, self.stream => Stream));
         self.fill(end - 1, 1, layout::PART);
     }

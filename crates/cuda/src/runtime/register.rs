@@ -28,7 +28,7 @@ pub(crate) unsafe fn container(data: *const u8) -> Option<Vec<u8>> {
     if data.is_null() {
         return None;
     }
-    let here = |bytes: usize| context::arena::readable(data.addr() as u64, bytes as u64) as usize;
+    let here = |bytes: usize| context::pages::readable(data.addr() as u64, bytes as u64) as usize;
     if here(HEADER) < HEADER {
         return None;
     }
