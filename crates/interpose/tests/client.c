@@ -1,6 +1,6 @@
 /* A client of the driver: client FILE.ptx KERNEL BLOCKS THREADS [HOW] launches a kernel whose parameters are a buffer of 1,024 ints, 0, 1, 2, …,
  * and their number, and prints their sum, weighted by place, so that other results are another sum.
- * HOW: on a buffer of a word less, where a smaller one was (grown), by `extra`, by `cuLaunchKernelEx` (ex), with a limit of dynamic shared memory of the program's own (limit), in a context that is gone before the
+ * HOW: by `extra`, by `cuLaunchKernelEx` (ex), with a limit of dynamic shared memory of the program's own (limit), in a context that is gone before the
  * program ends (release), ended by a signal before anybody has waited (stopped); beside a copy on another stream that nothing orders (copy), an event (ordered-copy), before which it was issued (copy-first);
  * or twice, on two streams (streams), that an event orders, or the host, or the legacy stream, or a callback.
  * Or it does not launch, and prints how calls end that no driver takes (wrong).
@@ -102,14 +102,8 @@ int main(int argc, char **argv)
     int numbers[COUNT], count = COUNT;
     for (int i = 0; i < COUNT; i++)
         numbers[i] = i;
-    if (!strcmp(how, "grown")) {
-        /* Less was there before. */
-        DO("cuMemAlloc", &at, sizeof numbers - 8);
-        DO("cuMemFree", at);
-    }
-    size_t bytes = sizeof numbers - 4 * !strcmp(how, "grown");
-    DO("cuMemAlloc", &at, bytes);
-    DO("cuMemcpyHtoD", at, numbers, bytes);
+    DO("cuMemAlloc", &at, sizeof numbers);
+    DO("cuMemcpyHtoD", at, numbers, sizeof numbers);
     void *params[] = {&at, &count};
     if (!strcmp(how, "wrong")) {
         wrong(kernel, at, params, argv[1]);
@@ -128,7 +122,7 @@ int main(int argc, char **argv)
         /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
         DO("cuFuncSetAttribute", kernel, 8, 64);
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 64, (void *)0, params, (void **)0);
-    } else if (!*how || !strcmp(how, "grown") || !strcmp(how, "release") || !strcmp(how, "stopped")) {
+    } else if (!*how || !strcmp(how, "release") || !strcmp(how, "stopped")) {
         DO("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, (void *)0, params, (void **)0);
     } else {
         void *first, *second, *event;
@@ -173,7 +167,7 @@ int main(int argc, char **argv)
         pause();
     }
     DO("cuCtxSynchronize");
-    DO("cuMemcpyDtoH", numbers, at, bytes);
+    DO("cuMemcpyDtoH", numbers, at, sizeof numbers);
     unsigned long long sum = 0;
     for (int i = 0; i < COUNT; i++)
         sum += (unsigned long long)numbers[i] * (i + 1);
