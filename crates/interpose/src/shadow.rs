@@ -57,6 +57,8 @@ pub struct Shadow {
     pub freed: BTreeMap<u64, u64>,
     /// Pages in which modules have variables: of others that may lie there nobody is told.
     open: BTreeSet<u64>,
+    /// Whether memory that nobody has allocated is marked: on trial, where the environment has `RACETRAP_GPU_BOUNDS` (`docs/on-gpu.md`).
+    bounds: bool,
     /// Memory of the program that got no shadow, in bytes.
     pub refused: u64,
     /// Bytes of a block's shared memory that the system keeps for itself, at the beginning.
@@ -87,6 +89,7 @@ impl Shadow {
             allocated: BTreeMap::new(),
             freed: BTreeMap::new(),
             open: BTreeSet::new(),
+            bounds: std::env::var_os("RACETRAP_GPU_BOUNDS").is_some(),
             refused: 0,
             reserved: u64::from(attribute(RESERVED, device)),
         };
@@ -243,7 +246,7 @@ impl Shadow {
     /// Sets both halves of the headers of all lines of some memory.
     fn fill(&self, address: u64, bytes: u64, value: u32) {
         const LINE: u64 = 64;
-        if self.shift != 2 {
+        if self.shift != 2 || !self.bounds {
             return;
         }
         let end = address + bytes;
@@ -270,7 +273,7 @@ impl Shadow {
         let (Some(shadow), 2, 1..) = (self.shadow_of(page), self.shift, word) else {
             return;
         };
-        if self.open.contains(&page) {
+        if self.open.contains(&page) || !self.bounds {
             return;
         }
         let records = shadow + layout::HEADERS + end % PAGE / 4 * 8;
