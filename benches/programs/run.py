@@ -30,7 +30,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -39,6 +38,8 @@ import time
 import data
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(HERE / "benches"))
+from processes import run  # noqa: E402
 
 # What a program needs that has no place here, by what its sources name.
 NEEDS = [
@@ -155,23 +156,6 @@ def rodinia(root):
     for makefile in sorted(root.glob("cuda/*/[Mm]akefile")) + sorted(root.glob("cuda/srad/*/[Mm]akefile")):
         if makefile.parent.name != "srad":
             yield f"rodinia/{makefile.parent.name}", makefile.parent, needs(makefile.parent)
-
-
-def run(command, folder, seconds, environment=None):
-    """Status, output, seconds; status None where the time was up."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        output, _ = process.communicate()
-        status = None
-    return status, output, time.monotonic() - began
 
 
 def build_sample(racetrap, name, folder, seconds, includes):

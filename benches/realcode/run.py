@@ -29,14 +29,15 @@ import argparse
 import collections
 import dataclasses
 import json
-import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from processes import run  # noqa: E402
 ROOT = HERE.parents[1]
 
 
@@ -126,23 +127,6 @@ PROGRAMS = [
 
 RIGHT = re.compile(r"\bpass(ed)?\b|\bsuccess\b|\bright\b|verification OK|Result = PASS|copy succeeded", re.I)
 WRONG = re.compile(r"\bfailed\b|\bfail\b|\bFAILED\b|\bwrong\b|mismatch|incorrect|\bdoes not match", re.I)
-
-
-def run(command, folder, seconds, environment=None):
-    """Status (None where the time was up), output, seconds."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        output, _ = process.communicate()
-        status = None
-    return status, output, time.monotonic() - began
 
 
 def commit(clone):
@@ -261,6 +245,14 @@ def cell(text):
     return str(text).replace(f"{pathlib.Path.cwd()}/", "").replace("|", "\\|").replace("\n", " ")
 
 
+def short(text, most=280):
+    """A stop's text without the arguments of templates, which fill pages: its end, where the place and the reason are."""
+    before = None
+    while before != text:
+        before, text = text, re.sub(r"<[^<>…]*(?:<…>[^<>…]*)*>", "<…>", text)
+    return text if len(text) <= most else "… " + text[-most:]
+
+
 def table(rows):
     yield "| program | commit | target | compiled | result | verdict | findings | instructions | seconds | what stops it |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
@@ -268,7 +260,7 @@ def table(rows):
         seconds = f"{row['seconds']:.1f}" if "seconds" in row else ""
         name = f"{row['name']} `{row['arguments']}`" if row["arguments"] else row["name"]
         cells = [name, row["commit"], row["device"], row["compiled"], row.get("result", ""), row.get("verdict", ""), row.get("findings", "")]
-        cells += [row.get("instructions", ""), seconds, row.get("stop", "")]
+        cells += [row.get("instructions", ""), seconds, short(row.get("stop", ""))]
         yield "| " + " | ".join(map(cell, cells)) + " |"
 
 
