@@ -21,6 +21,8 @@
 //! * On other processors than x86-64, a page that is only shared stays open until the next wait.
 #![allow(unsafe_code)] // Signals, and what they hand over.
 
+mod signals;
+
 use crate::alias;
 use crate::call::Call;
 use crate::calls;
@@ -30,6 +32,7 @@ use crate::page_replacement;
 use crate::pages::PAGE;
 use crate::timeline::Touched;
 use detect::footprint::{Footprint, Ranges};
+use signals::{fault, hand_on, is_sent, step, take};
 use simt::memory::GLOBAL_BASE;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -56,8 +59,6 @@ thread_local! {
     static ON_BEHALF: Cell<bool> = const { Cell::new(false) };
     /// Pages that are open for one instruction.
     static STEPPING: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-    /// The signal that is being handed on to the program: where the system has put its context, and how deep in the stack that happens.
-    static HANDED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// Runs a function of the host that a stream has come to. What it does to memory is the stream's doing, and whoever it tells of it
@@ -384,8 +385,6 @@ fn runs(pages: &BTreeMap<u64, bool>) -> impl Iterator<Item = (Range<u64>, bool)>
     })
 }
 
-type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-
 /// Makes sure that the signals come here. A program that installs handlers of its own later gets back what is not ours.
 pub(crate) fn install(arena: u64) {
     END.store(GLOBAL_BASE + arena, Ordering::Relaxed);
@@ -394,110 +393,6 @@ pub(crate) fn install(arena: u64) {
         take(libc::SIGTRAP, on_step, &TRAP);
     }
 }
-
-fn take(signal: c_int, handler: Handler, before: &AtomicPtr<libc::sigaction>) {
-    // SAFETY: structures of the right type, of which zero is a value; the handler is of the type that SA_SIGINFO demands.
-    unsafe {
-        let mut old: libc::sigaction = std::mem::zeroed();
-        if libc::sigaction(signal, std::ptr::null(), &mut old) != 0
-            || old.sa_sigaction == handler as usize
-        {
-            return;
-        }
-        let mut new: libc::sigaction = std::mem::zeroed();
-        new.sa_sigaction = handler as usize;
-        // Not on the alternate stack (SA_ONSTACK), which is too small for what is done here; a stack overflow of the program ends it as before.
-        new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
-        libc::sigemptyset(&mut new.sa_mask);
-        // Known before ours is there, which other threads may come to at once.
-        before.store(Box::into_raw(Box::new(old)), Ordering::Release);
-        libc::sigaction(signal, &new, std::ptr::null_mut());
-    }
-}
-
-/// Hands a signal that is not ours to whoever would have got it. `depth`: an address of the handler's frame.
-fn hand_on(
-    signal: c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut c_void,
-    before: &AtomicPtr<libc::sigaction>,
-    depth: usize,
-) {
-    // SAFETY: null, or an action that stays.
-    let old = unsafe { before.load(Ordering::Acquire).as_ref() };
-    let action = old.map_or(libc::SIG_DFL, |old| old.sa_sigaction);
-    // SAFETY: the system hands over a signal's information.
-    let sent = unsafe { is_sent(info) };
-    // A handler that was installed later hands on to this one: of the same signal, from within. One that was left by `longjmp` is not within.
-    let outer = HANDED.try_with(Cell::get).unwrap_or_default();
-    let again = outer.0 == context.addr() && depth < outer.1;
-    let _ = HANDED.try_with(|handed| handed.set((context.addr(), depth)));
-    match action {
-        libc::SIG_IGN if sent => {}
-        _ if again || action == libc::SIG_DFL || action == libc::SIG_IGN => {
-            // A fault happens again, and ends the process as it would have done; it can't be ignored. What somebody has sent does not happen
-            // again, nor does a trap.
-            // SAFETY: a signal and an action as documented.
-            unsafe {
-                libc::signal(signal, libc::SIG_DFL);
-                if sent || signal == libc::SIGTRAP {
-                    libc::raise(signal);
-                }
-            }
-        }
-        _ if old.is_some_and(|old| old.sa_flags & libc::SA_SIGINFO != 0) => {
-            // SAFETY: the program installed a function of this type.
-            let handler: Handler = unsafe { std::mem::transmute(action) };
-            handler(signal, info, context);
-        }
-        _ => {
-            // SAFETY: as before.
-            let handler: extern "C" fn(c_int) = unsafe { std::mem::transmute(action) };
-            handler(signal);
-        }
-    }
-    let _ = HANDED.try_with(|handed| handed.set(outer));
-}
-
-/// Whether somebody has sent the signal, the thread itself by `raise` perhaps; else something has happened (`sigaction(2)`, `si_code`).
-unsafe fn is_sent(info: *const libc::siginfo_t) -> bool {
-    // SAFETY: the system hands over a signal's information.
-    unsafe { (*info).si_code <= 0 }
-}
-
-/// A fault: where, whether it is known to be a write, and the instruction.
-#[cfg(target_arch = "x86_64")]
-fn fault(context: *mut c_void) -> (Option<bool>, u64) {
-    // SAFETY: the system hands over a context of this type (`sigaction(2)`, SA_SIGINFO).
-    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    // Bit 1 of a page fault's error code tells a write (Intel's manual, volume 3, "Page-Fault Exception").
-    let error = registers[libc::REG_ERR as usize];
-    (
-        Some(error & 2 != 0),
-        registers[libc::REG_RIP as usize] as u64,
-    )
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn fault(_: *mut c_void) -> (Option<bool>, u64) {
-    (None, 0)
-}
-
-/// Lets the interrupted program execute one instruction, or go on.
-#[cfg(target_arch = "x86_64")]
-fn step(context: *mut c_void, one: bool) {
-    const TRAP_FLAG: i64 = 1 << 8;
-    // SAFETY: as in `fault`; nothing else refers to the context while the handler runs.
-    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let flags = &mut registers[libc::REG_EFL as usize];
-    match one {
-        true => *flags |= TRAP_FLAG,
-        false => *flags &= !TRAP_FLAG,
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn step(_: *mut c_void, _: bool) {}
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
     /// A page that is mapped, but not open (`sigaction(2)`): of the arena, all are mapped.

@@ -1,5 +1,6 @@
 //! From what the device found to records.
 
+use crate::bounds::Meant;
 use crate::state::{FindingKey, FindingLog, Launched, Loaded, State};
 use context::record::{KernelTotals, LaunchName, Record};
 use detect::finding::{Action, Detail, End, Finding, Place};
@@ -241,11 +242,11 @@ fn named(launched: &Launched) -> LaunchName {
     }
 }
 
-/// An access to nobody's memory in words, with what it was meant for: address, bytes, and whether that was freed.
+/// An access to nobody's memory in words, with what it was meant for.
 fn outside_worded(
     found: &RawFinding,
     launched: &Launched,
-    (start, bytes, freed): (u64, u64, bool),
+    meant: Meant,
 ) -> Option<report::Diagnostic> {
     let (_, module) = launched.kernel.module.as_ref()?;
     let site = *module
@@ -256,7 +257,7 @@ fn outside_worded(
     let program = program(module, &launched.kernel.name)?;
     let (block, thread) = (found.block, found.thread);
     let finding = Finding {
-        rule: match freed {
+        rule: match meant.freed {
             true => Rule::UseAfterFree,
             false => Rule::OutOfBounds,
         },
@@ -275,8 +276,8 @@ fn outside_worded(
     let device = Device::new(0);
     let dims = (dim(launched.grid), dim(launched.block));
     let mut view = KernelView::new(&program, &device, dims, &module.text, &sources, &[]);
-    let name = format!("allocation at {start:#x}");
-    view.memory.global = vec![Region::new(&name, start, Some(bytes))];
+    let name = format!("allocation at {:#x}", meant.address);
+    view.memory.global = vec![Region::new(&name, meant.address, Some(meant.bytes))];
     Some(diagnose(
         &finding,
         &mut Scene {

@@ -12,6 +12,7 @@
 //!
 //! [`hooks`] has the entry points, and nothing but the way to these. Launches on a second device are not watched: they are counted and told.
 
+mod bounds;
 mod copies;
 mod exports;
 mod findings;

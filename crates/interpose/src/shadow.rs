@@ -2,6 +2,7 @@
 //!
 //! Everything is done on a stream of our own that waits for no other, so that nothing of ours makes the program's streams wait.
 
+use crate::bounds::{Bounds, LINE, Mark, Meant};
 use crate::order::Set;
 use crate::real_driver::real;
 use instrument::layout::{self, Config, PAGE, Results};
@@ -52,13 +53,12 @@ pub struct Shadow {
     /// Pages that have a shadow, and where, by their place in the table, and the chunks that it lies in: address and bytes.
     covered: BTreeMap<u64, (u64, u64)>,
     chunks: Vec<(u64, u64)>,
-    /// What the program has allocated, and has freed: bytes by address.
-    pub allocated: BTreeMap<u64, u64>,
-    pub freed: BTreeMap<u64, u64>,
+    /// What is somebody's.
+    pub bounds: Bounds,
     /// Pages in which modules have variables: of others that may lie there nobody is told.
     open: BTreeSet<u64>,
-    /// Whether memory that nobody has allocated is marked: on trial, where the environment has `RACETRAP_GPU_BOUNDS` (`docs/on-gpu.md`).
-    bounds: bool,
+    /// Whether that is marked: on trial, where the environment has `RACETRAP_GPU_BOUNDS` (`docs/on-gpu.md`).
+    pub marks: bool,
     /// Memory of the program that got no shadow, in bytes.
     pub refused: u64,
     /// Bytes of a block's shared memory that the system keeps for itself, at the beginning.
@@ -86,10 +86,9 @@ impl Shadow {
             shift,
             covered: BTreeMap::new(),
             chunks: Vec::new(),
-            allocated: BTreeMap::new(),
-            freed: BTreeMap::new(),
+            bounds: Bounds::default(),
             open: BTreeSet::new(),
-            bounds: std::env::var_os("RACETRAP_GPU_BOUNDS").is_some(),
+            marks: std::env::var_os("RACETRAP_GPU_BOUNDS").is_some(),
             refused: 0,
             reserved: u64::from(attribute(RESERVED, device)),
         };
@@ -161,64 +160,19 @@ impl Shadow {
         if bytes == 0 {
             return;
         }
-        self.freed
-            .retain(|at, size| at + *size <= address || *at >= address + bytes);
-        // What was freed on a stream is not told when it goes.
-        let below = self.allocated.range(..address + bytes).rev();
-        let over: Vec<u64> = below
-            .take_while(|(at, size)| **at + **size > address)
-            .map(|(at, _)| *at)
-            .collect();
-        for at in over {
-            self.allocated.remove(&at);
-        }
-        self.allocated.insert(address, bytes);
+        let marks = self.bounds.allocate(address, bytes);
         if self.cover(address, bytes) {
-            self.bound(address / PAGE, (address + bytes - 1) / PAGE);
+            self.mark_pages(address / PAGE, (address + bytes - 1) / PAGE);
         }
-        self.fill(address, bytes, 0);
-        self.part(address, bytes);
+        self.mark(&marks);
         self.wait();
     }
 
-    /// The program is about to free memory: how much, if it is known.
-    pub fn release(&mut self, address: u64) -> Option<u64> {
-        self.allocated.remove(&address)
-    }
-
-    /// The memory was freed; other threads may have been given some of it since.
-    pub fn freed(&mut self, address: u64, bytes: u64) {
-        const REMEMBERED: usize = 4096;
-        let end = address + bytes;
-        self.nothing_between(address, end);
+    /// Memory was freed ([`Bounds::free`]).
+    pub fn free(&mut self, address: u64, number: u64) {
+        let marks = self.bounds.free(address, number);
+        self.mark(&marks);
         self.wait();
-        let below = self.allocated.range(..end).next_back();
-        if below.is_some_and(|(at, bytes)| at + bytes > address) {
-            return;
-        }
-        if self.freed.len() == REMEMBERED {
-            self.freed.pop_first();
-        }
-        self.freed.insert(address, bytes);
-    }
-
-    /// It was not freed.
-    pub fn keep(&mut self, address: u64, bytes: u64) {
-        self.allocated.insert(address, bytes);
-    }
-
-    /// Marks what nobody has allocated between two addresses.
-    fn nothing_between(&self, mut at: u64, end: u64) {
-        let before = self.allocated.range(..at).next_back();
-        for (from, bytes) in before.into_iter().chain(self.allocated.range(at..end)) {
-            if *from > at {
-                self.fill(at, from - at, layout::NOTHING);
-            }
-            at = at.max((from + bytes).next_multiple_of(64));
-        }
-        if at < end {
-            self.fill(at, end - at, layout::NOTHING);
-        }
     }
 
     /// A module has a variable there.
@@ -228,7 +182,7 @@ impl Shadow {
         }
         self.cover(address, bytes);
         for page in address / PAGE..=(address + bytes - 1) / PAGE {
-            if self.open.insert(page) {
+            if self.open.insert(page) && self.shift == 2 && self.marks {
                 self.fill(page * PAGE, PAGE, 0);
             }
         }
@@ -245,10 +199,6 @@ impl Shadow {
 
     /// Sets both halves of the headers of all lines of some memory.
     fn fill(&self, address: u64, bytes: u64, value: u32) {
-        const LINE: u64 = 64;
-        if self.shift != 2 || !self.bounds {
-            return;
-        }
         let end = address + bytes;
         let mut at = address;
         while at < end {
@@ -265,30 +215,44 @@ impl Shadow {
         }
     }
 
-    /// Marks the words of the last line behind the end of some memory; those before may still be marked as others' end.
-    fn part(&self, address: u64, bytes: u64) {
-        const LINE: u64 = 64;
-        let end = (address + bytes).next_multiple_of(4);
-        let (page, word) = (end / PAGE, end % LINE / 4);
-        let (Some(shadow), 2, 1..) = (self.shadow_of(page), self.shift, word) else {
-            return;
-        };
-        if self.open.contains(&page) || !self.bounds {
+    fn mark(&self, marks: &[Mark]) {
+        if self.shift != 2 || !self.marks {
             return;
         }
-        let records = shadow + layout::HEADERS + end % PAGE / 4 * 8;
-        self.clear(records - word * 8, word * 8);
-        real!(cuMemsetD32Async(records => u64, layout::NOTHING => u32, (16 - word) as usize * 2 => usize, self.stream => Stream));
-        self.fill(end - 1, 1, layout::PART);
+        for mark in marks {
+            match *mark {
+                Mark::Lines {
+                    address,
+                    bytes,
+                    somebodys,
+                } => {
+                    let value = if somebodys { 0 } else { layout::NOTHING };
+                    self.fill(address, bytes, value);
+                }
+                Mark::Part { line, words } => {
+                    let page = line / PAGE;
+                    let Some(shadow) = self.shadow_of(page).filter(|_| !self.open.contains(&page))
+                    else {
+                        continue;
+                    };
+                    let records = shadow + layout::HEADERS + line % PAGE / 4 * 8;
+                    self.clear(records, words * 8);
+                    let (at, others) = (records + words * 8, (LINE / 4 - words) as usize);
+                    real!(cuMemsetD32Async(at => u64, layout::NOTHING => u32, others * 2 => usize, self.stream => Stream));
+                    self.fill(line, LINE, layout::PART);
+                }
+            }
+        }
     }
 
-    /// Marks what nobody has allocated in covered pages whose headers are zero.
-    fn bound(&self, first: u64, last: u64) {
+    /// Marks covered pages whose shadow is zero.
+    fn mark_pages(&self, first: u64, last: u64) {
         let pages = self.covered.values().map(|(page, _)| *page);
         let mut pages: Vec<u64> = pages.filter(|p| (first..=last).contains(p)).collect();
         pages.sort_unstable();
         for run in pages.chunk_by(|a, b| a + 1 == *b) {
-            self.nothing_between(run[0] * PAGE, (run[run.len() - 1] + 1) * PAGE);
+            let end = (run[run.len() - 1] + 1) * PAGE;
+            self.mark(&self.bounds.between(run[0] * PAGE, end));
         }
     }
 
@@ -361,33 +325,18 @@ impl Shadow {
         self.clear(self.sync, layout::SYNC_BYTES * 256);
         self.clear(self.kept, layout::KEPT_BYTES * u64::from(KEPT));
         self.clear(self.concurrent, 256 * 32);
-        self.bound(0, u64::MAX);
-        for (address, bytes) in &self.allocated {
-            self.part(*address, *bytes);
-        }
+        self.mark_pages(0, u64::MAX);
         self.wait();
     }
 
-    /// Where an address is that is nobody's: what it was meant for, with its bytes, and whether that was freed. `None`: the driver has given it out
-    /// without our knowing.
-    pub fn outside(&self, address: u64) -> Option<(u64, u64, bool)> {
+    /// What an access to nobody's memory was meant for. `None`: the driver has given the memory out without our knowing.
+    pub fn outside(&self, address: u64) -> Option<Meant> {
         const RANGE_START: u32 = 11;
         let mut start = 0u64;
         let asked = real!(cuPointerGetAttribute(&mut start => *mut u64, RANGE_START => u32, address => u64));
-        if asked == 0 && !self.allocated.contains_key(&start) {
-            return None;
-        }
-        let below =
-            |all: &BTreeMap<u64, u64>| all.range(..=address).next_back().map(|(a, b)| (*a, *b));
-        let freed = below(&self.freed).filter(|(at, bytes)| address < at + bytes);
-        let live =
-            below(&self.allocated).or(self.allocated.first_key_value().map(|(a, b)| (*a, *b)));
-        match (freed, live) {
-            (Some((at, bytes)), _) => Some((at, bytes, true)),
-            (None, Some((at, bytes))) if !(at..at + bytes).contains(&address) => {
-                Some((at, bytes, false))
-            }
-            _ => None,
+        match asked == 0 && !self.bounds.begins(start) {
+            true => None,
+            false => self.bounds.meant(address),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The `help:` line of each rule: which barrier, scope or mask to use, and at which lines.
 
+mod advice;
 mod async_copy;
 mod barrier;
 mod between;
 mod divergent;
 mod edits;
 mod expression;
+mod guilty;
 mod mask;
 mod message;
 mod race;
@@ -19,20 +21,20 @@ use super::language::Language;
 use super::memory::Region;
 use super::source::SourceFile;
 use super::{KernelView, NoChange, View};
-use crate::edit::Edit;
+pub(super) use advice::Advice;
 use barrier::{Unplaced, Wanted};
 use between::between;
 pub(super) use between::in_loop;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
 use divergent::divergent;
+pub(super) use guilty::{Frame, Guilty};
 pub(super) use race::differ_in_size;
 use race::{communication, race};
 use scope::scope;
 use simt::BadCall;
 use simt::mbarrier::Fault;
 use simt::observer::{BarrierFault, ImageFault, Space};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical Specifications").
@@ -57,53 +59,6 @@ fn is_of_block(instruction: &str) -> bool {
     matches!(words[..], [name, "0"] if name.contains("bar"))
 }
 
-/// A source line on the call path of an instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    pub file: Arc<SourceFile>,
-    pub line: u32,
-    pub columns: Range<u32>,
-    /// The function that the line belongs to, if it was inlined.
-    pub function: Option<String>,
-}
-
-/// One end of a finding with its frames, innermost first. There is always at least one.
-#[derive(Clone, Debug)]
-pub(super) struct Guilty {
-    pub frames: Vec<Frame>,
-    /// Whether the frames are source lines; otherwise there is one PTX line.
-    pub in_source: bool,
-    /// The source line that could not be read.
-    pub unread: Option<String>,
-    /// Whether the instruction itself is in a toolkit function.
-    pub toolkit: bool,
-    /// Whether it is in a toolkit function, or one was inlined there.
-    pub library: bool,
-    pub instruction: String,
-}
-
-impl Guilty {
-    fn place(&self) -> String {
-        format!("line {}", self.frames[0].line)
-    }
-
-    /// Whether the instruction is the toolkit's, inlined or not.
-    fn toolkit_code(&self) -> bool {
-        self.toolkit || self.library
-    }
-
-    fn statement(&self) -> &str {
-        let frame = &self.frames[0];
-        let line = frame.file.line(frame.line).unwrap_or_default();
-        let start = frame.columns.start as usize;
-        line.get(start..)
-            .unwrap_or_default()
-            .split("//")
-            .next()
-            .unwrap_or_default()
-    }
-}
-
 /// Where to put a barrier that orders one line before another, by the text of the source: `between line 6 and line 8`.
 pub fn barrier_between(
     (first, line): (&Arc<SourceFile>, u32),
@@ -123,38 +78,6 @@ pub fn barrier_between(
         instruction: String::new(),
     };
     between(&end(first, line), &end(second, later))
-}
-
-/// The `help:` line for a finding, and the change that it advises where one can be named.
-#[derive(Clone, Debug)]
-pub(super) struct Advice {
-    pub text: String,
-    /// The change, or why none is named.
-    pub change: Result<Edit, NoChange>,
-}
-
-impl From<String> for Advice {
-    fn from(text: String) -> Advice {
-        Advice::with(text, None)
-    }
-}
-
-impl Advice {
-    /// With the change that it advises, if its place was found.
-    fn with(text: impl Into<String>, edit: Option<Edit>) -> Advice {
-        Advice {
-            text: text.into(),
-            change: edit.ok_or(NoChange::NotFound),
-        }
-    }
-
-    /// Without a change, for a reason.
-    fn explained(why: NoChange, text: impl Into<String>) -> Advice {
-        Advice {
-            text: text.into(),
-            change: Err(why),
-        }
-    }
 }
 
 /// What defines a kernel's source was compiled with.

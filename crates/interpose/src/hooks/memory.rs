@@ -70,21 +70,24 @@ hooks! { cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz (to: *mut u64, by
 } }
 
 hooks! { cuMemFree_v2 (address: u64) |real| {
-    // Before: as soon as it is freed, another thread may be given it.
-    let released = aside(|| state().shadow.as_mut()?.release(address)).flatten();
+    // As soon as it is freed, another thread may be given the same.
+    let number = aside(|| state().shadow.as_ref()?.bounds.number(address)).flatten();
     let error = real(address);
-    aside(|| {
-        let mut state = state();
-        if error == 0 {
+    if error == 0 {
+        aside(|| {
+            let mut state = state();
             // It waits for all that may use the memory.
             state.order.synchronize_all();
-        }
-        if let (Some(bytes), Some(shadow)) = (released, &mut state.shadow) {
-            match error {
-                0 => shadow.freed(address, bytes),
-                _ => shadow.keep(address, bytes),
+            if let Some(number) = number {
+                // What they have found is told while the memory is known.
+                if state.shadow.as_ref().is_some_and(|shadow| shadow.marks) {
+                    state.flush();
+                }
+                if let Some(shadow) = &mut state.shadow {
+                    shadow.free(address, number);
+                }
             }
-        }
-    });
+        });
+    }
     error
 } }

@@ -9,60 +9,18 @@
 //! Not seen: what macros hide; `goto`; a barrier in a function that is called between the two.
 
 mod guarded;
+mod placed;
 mod repair;
 
 pub(super) use guarded::without_return;
+use placed::CLUSTER;
+pub(super) use placed::{Placed, Unplaced, Wanted};
 
 use super::expression::{assigned, declared, identifiers, is_pure, leaves, update};
 use super::text::Text;
 use super::{Frame, Guilty};
 use crate::edit::{Change, Edit};
 use toolchain::cuda_text::{Agreement, Agreements, Kind, StatementId, Statements};
-
-/// What is to be put between two places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// A barrier of the block.
-    Block,
-    /// One of the block; of the warp where only a warp comes together. One warp's lanes were seen, and others run the code, too.
-    BlockOrWarp,
-    /// As the code has them: only one warp runs it, so both are right.
-    Either,
-    /// One of the warp.
-    Warp,
-    /// One of the cluster.
-    Cluster,
-}
-
-/// Why no barrier is placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unplaced {
-    /// The source is not there, is not CUDA C++, or is not read that far: where a barrier may stand is for the reader to see.
-    Unread,
-    /// One is there already that all of its threads reach.
-    There,
-    /// Not all of its threads come there. The line of the condition that keeps some away, where it is around the place.
-    Apart(Option<u32>),
-}
-
-/// What all threads of a cluster meet at: where the file has cooperative groups, and where not.
-const CLUSTER: [&str; 2] = [
-    "cooperative_groups::this_cluster().sync()",
-    "asm volatile(\"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\" ::: \"memory\")",
-];
-
-/// Where a barrier goes.
-#[derive(Clone, Debug)]
-pub(super) struct Placed {
-    /// `__syncthreads()`, `__syncwarp()`, or one of the cluster.
-    pub barrier: &'static str,
-    /// The line of a barrier that is there, and is moved.
-    pub moved: Option<u32>,
-    /// Where, in words: `between line 6 and line 8`.
-    pub place: String,
-    /// The change.
-    pub edit: Edit,
-}
 
 /// A barrier that orders two accesses, if one can be placed.
 pub(super) fn place(

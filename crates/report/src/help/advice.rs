@@ -1,0 +1,36 @@
+//! What help comes to.
+
+use crate::edit::Edit;
+use crate::no_change::NoChange;
+
+/// The `help:` line for a finding, and the change that it advises where one can be named.
+#[derive(Clone, Debug)]
+pub(crate) struct Advice {
+    pub text: String,
+    /// The change, or why none is named.
+    pub change: Result<Edit, NoChange>,
+}
+
+impl From<String> for Advice {
+    fn from(text: String) -> Advice {
+        Advice::with(text, None)
+    }
+}
+
+impl Advice {
+    /// With the change that it advises, if its place was found.
+    pub fn with(text: impl Into<String>, edit: Option<Edit>) -> Advice {
+        Advice {
+            text: text.into(),
+            change: edit.ok_or(NoChange::NotFound),
+        }
+    }
+
+    /// Without a change, for a reason.
+    pub fn explained(why: NoChange, text: impl Into<String>) -> Advice {
+        Advice {
+            text: text.into(),
+            change: Err(why),
+        }
+    }
+}
