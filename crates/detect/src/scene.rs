@@ -444,26 +444,7 @@ impl<O: Events> Scene<O> {
         tell: impl FnOnce(&mut O, Access<'_>, Access<'_>),
     ) {
         let [from, to] = words.map(|w| std::array::from_fn(|lane| 4 * (w + lane as u64)));
-        let read = Access {
-            site,
-            who,
-            mask,
-            space: Space::Global,
-            address: &from,
-            neighbours: None,
-            element: 4,
-            elements: 1,
-            kind: AccessKind::Read,
-            non_coherent: false,
-            fragment: false,
-            asynchronous: true,
-            order: Order::Weak,
-            scope: Scope::Sys,
-            wrote: 0,
-            dropped: 0,
-            initial: 0,
-            stores: None,
-        };
+        let read = Access::of_copy(site, who, Space::Global, mask, &from);
         let write = Access {
             space: Space::Shared,
             address: &to,

@@ -444,7 +444,7 @@ pub struct AsyncCopy<'a> {
 
 impl<'a> Access<'a> {
     /// A word of each lane, which an asynchronous operation reads on its own (PTX ISA, "Asynchronous operations").
-    pub(crate) fn of_copy(
+    pub fn of_copy(
         site: Site,
         who: WarpRef,
         space: Space,
