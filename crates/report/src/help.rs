@@ -362,6 +362,13 @@ pub(super) fn help(
         Rule::Deadlock if matches!(finding.detail, Detail::Phases(_)) => {
             return Some(Advice::explained(NoChange::Protocol, phase(finding, at(0))));
         }
+        Rule::Deadlock if guilty[0].instruction.contains("wgmma.wait_group") => {
+            let text = format!(
+                "let all four warps of the warpgroup execute the same `wgmma` instructions: {} waits for a product that one of them never begins",
+                at(0)
+            );
+            return Some(Advice::explained(NoChange::Protocol, text));
+        }
         Rule::Deadlock => {
             let text = format!(
                 "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
