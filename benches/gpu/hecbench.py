@@ -7,11 +7,12 @@
     benches/gpu/hecbench.py WORK --table
 
 WORK keeps the programs and `results.jsonl`, a line a program, so a run can be ended and taken up again: what has a line is not run again. HECBENCH is a
-checkout, or its git directory. Kernel times are what each program prints, by the patterns of its own script (`scripts/benchmarks/subset.json`), so a
+checkout, or its git directory. Modules are loaded before kernels are timed (`CUDA_MODULE_LOADING=EAGER`). Kernel times are what each program prints, by the patterns of its own script (`scripts/benchmarks/subset.json`), so a
 program without one has whole times alone. The arguments are its own, or those of `--arguments FILE` (JSON: name to list).
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -61,7 +62,8 @@ def once(command, folder, limit, pattern):
     """Exit status, seconds, and the kernels' time as printed, in its own unit."""
     began = time.monotonic()
     try:
-        ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
+        environment = os.environ | {"CUDA_MODULE_LOADING": "EAGER"}
+        ran = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
         text, status = ran.stdout.decode(errors="replace"), ran.returncode
     except subprocess.TimeoutExpired:
         text, status = "", None

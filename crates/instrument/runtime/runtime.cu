@@ -26,7 +26,7 @@ struct Thread {
   u32 epoch;      // whole-block barriers passed
   u32 warp;       // warp barriers passed since
   u32 shared_key; // thread, epoch, warp epoch: a record of shared memory without kind, strength and site
-  u32 plain_shared; // where records of words of shared memory begin, less address 0
+  u32 plain_shared; // where records of words of shared memory begin, less the block's address 0
   u64 key;        // launch, block, thread, epoch, warp epoch: the same for global memory
   u64 plain_pages; // the table of pages, where records are of words; or 0
   u32 plain_end;  // up to where words of shared memory have records
@@ -173,6 +173,10 @@ IN void keys(Thread *t) {
   t->shared_key = t->thread << 18 | SharedFormat::epoch(t) << 13 | warp << 9;
 }
 
+// Of an address of shared memory: where it is in its block. In a launch with clusters, a block's own addresses have its rank above that (seen on an H200;
+// PTX ISA, "Shared State Space": `.shared::cta` is a sub-window of `.shared::cluster`).
+#define IN_BLOCK 0xffffffu
+
 // What may order two accesses.
 enum { ORDERED, PERHAPS, UNORDERED };
 
@@ -248,7 +252,7 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
     f->key = key;
     f->old = old;
     f->now = t->key;
-    f->address = address;
+    f->address = info & SPACE_SHARED ? address & IN_BLOCK : address;
     f->block = t->block;
     f->info = info | desc & ~0xffu << 8 | was.kind << 30;
     f->extra[0] = t->launch;
@@ -263,7 +267,7 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
 // Where an access that a record has no room for is kept: the last one of an address, as long as no other address comes.
 // Records of shared memory name neither launch nor block, so the place does.
 IN u64 kept_place(const Thread *t, u64 address, u32 space) {
-  return space ? 1ull << 63 | (u64)t->launch << 55 | (u64)t->block << 20 | address : address;
+  return space ? 1ull << 63 | (u64)t->launch << 55 | (u64)t->block << 20 | address & IN_BLOCK : address;
 }
 IN Kept *kept_at(const Thread *t, u64 place) { return (Kept *)t->config->kept + ((u32)((place >> 2) * 0x9e3779b97f4a7c15ull >> 40) & t->config->kept_mask); }
 
@@ -522,11 +526,13 @@ IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
 
 IN void shared(const Thread *t, u32 address, u32 bytes, u32 desc) {
   u32 shift = B_SHARED_SHIFT(t->bits), end = address + bytes;
-  // Beyond the block's memory, the access faults by itself.
-  if (end > t->shadow || (bytes & (1u << shift) - 1)) {
+  // Beyond the block's memory, the access faults by itself; another block's has other high bits.
+  if (end > t->shadow || (address ^ t->shadow) & ~IN_BLOCK || (bytes & (1u << shift) - 1)) {
     count(t, UNWATCHED);
     return;
   }
+  address &= IN_BLOCK;
+  end &= IN_BLOCK;
   for (u32 a = address; a < end; a = (a >> shift) + 1 << shift) unit<SharedFormat>(t, t->shadow + 16 + (a >> shift << 2), a, desc, SPACE_SHARED);
 }
 

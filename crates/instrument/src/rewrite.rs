@@ -231,7 +231,7 @@ impl Rewriter<'_> {
             typed.synchronisation,
             Some(Synchronisation::ClusterBarrier { .. })
         ) {
-            // Lanes come from a call in front of it one by one, and a GPU stops a warp that is not together at an aligned one.
+            // Lanes may come one by one from a call in front of it (PTX ISA, "barrier.cluster": `.aligned`).
             instruction.modifiers.retain(|m| m != "aligned");
         }
         out.push(Stmt::Instruction(instruction));
