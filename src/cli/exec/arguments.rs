@@ -1,6 +1,7 @@
 //! The command line of `racetrap exec`, as options of the run and as the command that repeats it.
 
 use crate::cli::accept::AcceptArgs;
+use crate::cli::expected::Expected;
 use crate::cli::report_files::AlsoArgs;
 use crate::cli::value_enums::choice;
 use check::verdict::quote;
@@ -158,13 +159,13 @@ pub struct ExecArgs {
 }
 
 /// `sm_90` or `90`
-pub(super) fn capability(text: &str) -> Result<u32, String> {
+pub(super) fn capability(text: &str) -> Result<u32, Expected> {
     let digits = text
         .trim_start_matches("sm_")
         .trim_start_matches("compute_");
     match digits.parse() {
         Ok(number @ (75 | 80 | 86 | 87 | 89 | 90 | 100 | 103 | 110 | 120 | 121)) => Ok(number),
-        _ => Err("one of sm_75, sm_80, sm_90".into()),
+        _ => Err(Expected("one of sm_75, sm_80, sm_90")),
     }
 }
 
