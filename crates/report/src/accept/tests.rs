@@ -257,3 +257,19 @@ fn notes_and_warnings_count_as_the_command_says() {
     accept(&mut found, &with(&baseline));
     assert!(!found.checks[0].ok);
 }
+
+#[test]
+fn files_of_one_name_are_told_apart_by_their_paths() {
+    let named = |path: &str| path_from(path, Path::new("/home/me/project"));
+    for (path, name) in [
+        ("k.cu", "k.cu"),
+        ("./k.cu", "k.cu"),
+        ("a/k.cu", "a/k.cu"),
+        ("a/./b/../k.cu", "a/k.cu"),
+        ("/home/me/project/a/k.cu", "a/k.cu"),
+        ("/home/me/other/k.cu", "/home/me/other/k.cu"),
+        ("../other/k.cu", "../other/k.cu"),
+    ] {
+        assert_eq!(named(path), name, "{path}");
+    }
+}
