@@ -286,3 +286,22 @@ pub(super) fn misplaced(command: &[OsString]) -> Option<&str> {
     let mut names = own.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
     names.find(|name| OURS.contains(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::misplaced;
+    use std::ffi::OsString;
+
+    #[test]
+    fn options_behind_the_program_are_noticed() {
+        let of = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            misplaced(&words).map(str::to_owned)
+        };
+        assert_eq!(of("prog.cu --format html").as_deref(), Some("--format"));
+        assert_eq!(of("prog.cu 7 --report=r.html").as_deref(), Some("--report"));
+        // What is no option of ours, and what is plainly the program's.
+        assert_eq!(of("./prog --size 7"), None);
+        assert_eq!(of("./prog -- --format html"), None);
+    }
+}
