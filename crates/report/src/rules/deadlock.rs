@@ -65,10 +65,17 @@ fn help(view: &FindingView<'_>) -> Option<Advice> {
             completing(phases, &at),
         ));
     }
+    let instruction = &view.guilty.first()?.instruction;
+    if instruction.contains("wgmma.wait_group") {
+        let text = format!(
+            "let all four warps of the warpgroup execute the same `wgmma` instructions: {at} waits for a product that one of them never begins"
+        );
+        return Some(Advice::explained(NoChange::Protocol, text));
+    }
     let text = format!(
         "{at} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition"
     );
-    Some(match is_of_block(&view.guilty.first()?.instruction) {
+    Some(match is_of_block(instruction) {
         true => Advice::from(text),
         false => Advice::explained(NoChange::Protocol, text),
     })
