@@ -10,8 +10,12 @@ export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
 # Unit tests take longer to optimise than to run.
 export RUSTC_WORKSPACE_WRAPPER=$PWD/ci/rustc.sh
-# In a fresh clone, nothing is built twice, and nobody looks for a line.
-[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
+# Nobody looks for a line here. Packages of others have none in any build, so they are not built twice.
+export CARGO_PROFILE_DEV_DEBUG=0
+# Where nobody has built by hand, nothing is built a second time after an edit, so nothing is kept for that.
+if [[ -n ${CI:-} ]] || ! compgen -G 'target/debug/incremental/*' >/dev/null; then
+    export CARGO_INCREMENTAL=0
+fi
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
 

@@ -11,6 +11,7 @@ mod dev;
 mod diff;
 mod doctor;
 mod exec;
+mod expected;
 mod explain;
 mod gpu;
 #[cfg(feature = "grade")]

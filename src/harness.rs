@@ -15,8 +15,9 @@
 //! | `RACETRAP_RECEIPT=FILE` | where to write the receipt then |
 
 use catalog::case_result;
+use catalog::error::CatalogErrors;
 use catalog::load::{Catalog, Entry};
-use catalog::native::{self, Native, Settings};
+use catalog::native::{self, Native, NoGpu, Settings};
 use catalog::renew::{RenewError, renew};
 use device::client::Client;
 use device::job::DeviceInfo;
@@ -110,35 +111,62 @@ fn test_name(entry: &Entry) -> String {
     }
 }
 
+/// Why a catalogue can't be tested.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It is wrong, or PTX in it is missing or older than its kernel.
+    #[error("{}", errors.renewed_by(command))]
+    Catalog {
+        /// What is wrong.
+        errors: CatalogErrors,
+        /// The command that makes the PTX.
+        command: String,
+    },
+    /// PTX is missing or old, and there is no compiler to make it.
+    #[error("{}\n{}", errors.renewed_by(command), compiler.render(false))]
+    NoCompiler {
+        /// What is wrong.
+        errors: CatalogErrors,
+        /// The command that makes the PTX.
+        command: String,
+        /// What to do about the compiler.
+        compiler: report::Failure,
+    },
+    /// A kernel does not compile.
+    #[error("{}", .0.render(false))]
+    Compile(report::Failure),
+    /// PTX can't be made for another reason.
+    #[error(transparent)]
+    Renew(RenewError),
+}
+
 /// Loads a catalogue. With `renewing`, PTX that is missing or older than its kernel is made first, and said.
 ///
 /// # Errors
 ///
-/// What is wrong with the catalogue, in lines; a kernel that does not compile; no compiler, where one is needed.
-pub fn load(folder: &Path, renewing: bool) -> Result<Catalog, String> {
-    let stale = match Catalog::read(folder) {
-        Ok(catalog) => return Ok(catalog),
-        Err(errors) => errors.to_string(),
-    };
-    if !stale.contains(catalog::error::RENEW) {
-        return Err(stale);
-    }
+/// What is wrong with the catalogue; a kernel that does not compile; no compiler, where one is needed.
+pub fn load(folder: &Path, renewing: bool) -> Result<Catalog, LoadError> {
     let command = format!("racetrap dev renew {}", folder.display());
-    let stale = stale.replace(catalog::error::RENEW, &command);
-    if !renewing {
-        return Err(stale);
+    let errors = match Catalog::read(folder) {
+        Ok(catalog) => return Ok(catalog),
+        Err(errors) => errors,
+    };
+    if !renewing || !errors.are_renewable() {
+        return Err(LoadError::Catalog { errors, command });
     }
     match renew(folder, false, 1, &|file| eprintln!("compiling {file}")) {
-        Ok(_) => Catalog::read(folder).map_err(|errors| errors.to_string()),
+        Ok(_) => Catalog::read(folder).map_err(|errors| LoadError::Catalog { errors, command }),
         Err(RenewError::Compile(error @ toolchain::CompileError::NoCompiler(_))) => {
-            let failure: report::Failure = ::check::input::refused(error).into();
-            Err(format!("{stale}\n{}", failure.render(false)))
+            Err(LoadError::NoCompiler {
+                errors,
+                command,
+                compiler: ::check::input::refused(error).into(),
+            })
         }
         Err(RenewError::Compile(error)) => {
-            let failure: report::Failure = ::check::input::refused(error).into();
-            Err(failure.render(false))
+            Err(LoadError::Compile(::check::input::refused(error).into()))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(LoadError::Renew(error)),
     }
 }
 
@@ -155,8 +183,8 @@ struct Setting {
     on_gpu: bool,
     required: bool,
     tool: Option<String>,
-    /// The GPU, or why there is none; found out before the first test.
-    gpu: Result<DeviceInfo, String>,
+    /// The GPU, or why there is none; found out before the first test. `None` where nobody looked.
+    gpu: Option<Result<DeviceInfo, NoGpu>>,
     /// The process that said so, for the first test: under a tool, starting one takes its time.
     client: Mutex<Option<Client>>,
 }
@@ -167,11 +195,12 @@ impl Setting {
         let tool = variable("RACETRAP_TOOL");
         let on_gpu =
             required || tool.is_some() || variable("RACETRAP_ON").is_some_and(|on| on == "gpu");
-        let (gpu, client) = match on_gpu && !listing {
-            true => probe(),
-            false => (Err("not looked for".to_owned()), None),
+        let (gpu, client) = match (on_gpu && !listing).then(probe) {
+            Some(Ok(Gpu { device, client })) => (Some(Ok(device)), Some(client)),
+            Some(Err(reason)) => (Some(Err(reason)), None),
+            None => (None, None),
         };
-        if let (true, false, false, Err(reason)) = (on_gpu, listing, required, &gpu) {
+        if let (false, Some(Err(reason))) = (required, &gpu) {
             println!("no GPU: judged by the simulator ({reason})");
         }
         Setting {
@@ -190,11 +219,12 @@ impl Setting {
             return on_simulator(&self.catalog, entry, &self.folder);
         }
         match &self.gpu {
-            Ok(device) => self.on_gpu(entry, device),
-            Err(reason) => {
+            None => on_simulator(&self.catalog, entry, &self.folder),
+            Some(Ok(device)) => self.on_gpu(entry, device),
+            Some(Err(reason)) => {
                 leave(&Receipt {
                     tool: self.tool.clone(),
-                    error: Some(reason.clone()),
+                    error: Some(reason.to_string()),
                     ..Receipt::blank(&entry.id)
                 })?;
                 if self.required {
@@ -229,12 +259,24 @@ impl Setting {
     }
 }
 
-/// The GPU of this machine, and the process that found it; or why there is none.
-pub fn probe() -> (Result<DeviceInfo, String>, Option<Client>) {
-    match Client::new() {
-        Ok(mut client) => (native::probe(&mut client, PROBING), Some(client)),
-        Err(error) => (Err(error.to_string()), None),
-    }
+/// A GPU, and the process that talks to it.
+#[derive(Debug)]
+pub struct Gpu {
+    /// What it says of itself.
+    pub device: DeviceInfo,
+    /// The process.
+    pub client: Client,
+}
+
+/// The GPU of this machine.
+///
+/// # Errors
+///
+/// There is none.
+pub fn probe() -> Result<Gpu, NoGpu> {
+    let mut client = Client::new()?;
+    let device = native::probe(&mut client, PROBING)?;
+    Ok(Gpu { device, client })
 }
 
 /// The verdict of a run on a GPU, in a line.

@@ -5,6 +5,7 @@ mod fix;
 
 use super::accept::AcceptArgs;
 use super::check_progress::Watched;
+use super::expected::Expected;
 use super::report_files::AlsoArgs;
 use super::value_enums::choice;
 use check::geometry;
@@ -339,15 +340,15 @@ enum Deny {
     Note,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<f64, Expected> {
     match text.parse::<f64>() {
         Ok(s) if s > 0.0 && s < 1e7 => Ok(s),
-        _ => Err("a positive number of seconds".into()),
+        _ => Err(Expected("a positive number of seconds")),
     }
 }
 
 /// A number of bytes: `1000000`, `512M`, `4G`.
-fn size(text: &str) -> Result<u64, String> {
+fn size(text: &str) -> Result<u64, Expected> {
     let (digits, shift) = match text.trim_end_matches(['i', 'B', 'b']) {
         text if text.ends_with(['k', 'K']) => (&text[..text.len() - 1], 10),
         text if text.ends_with(['m', 'M']) => (&text[..text.len() - 1], 20),
@@ -358,7 +359,7 @@ fn size(text: &str) -> Result<u64, String> {
     let bytes = bytes.and_then(|n| n.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if (1 << 20..=1 << 40).contains(&bytes) => Ok(bytes),
-        _ => Err("a size from 1M to 1024G, such as 512M or 4G".into()),
+        _ => Err(Expected("a size from 1M to 1024G, such as 512M or 4G")),
     }
 }
 

@@ -18,13 +18,14 @@ const PROBING: Duration = Duration::from_secs(60);
 ///
 /// There is no such program, or no GPU that it could use; `purpose` says what for: "cannot measure times".
 pub fn answering(named: &Path, purpose: &str) -> Result<(PathBuf, Client, DeviceInfo), Failure> {
-    let why_not =
-        |why: String| Failure::inconclusive(format!("{purpose}, because there is no GPU: {why}"));
+    let why_not = |why: &dyn std::error::Error| {
+        Failure::inconclusive(format!("{purpose}, because there is no GPU: {why}"))
+    };
     let path = match named.as_os_str() == PROGRAM {
-        true => program().map_err(|e| why_not(e.to_string()))?,
+        true => program().map_err(|e| why_not(&e))?,
         false => named.to_owned(),
     };
     let mut client = Client::of(path.clone(), ["--tied".into()]);
-    let device = catalog::native::probe(&mut client, PROBING).map_err(why_not)?;
+    let device = catalog::native::probe(&mut client, PROBING).map_err(|e| why_not(&e))?;
     Ok((path, client, device))
 }

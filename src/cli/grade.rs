@@ -6,6 +6,7 @@ mod new;
 mod slurm;
 mod time;
 
+use super::expected::Expected;
 use super::progress::Progress;
 use ::grade::build::{Compiler, atomically};
 use ::grade::course::Course;
@@ -182,16 +183,24 @@ impl Shown {
     }
 }
 
-fn size(text: &str) -> Result<(String, i64), String> {
-    let (name, number) = text.split_once('=').ok_or("write NAME=N")?;
-    let number = number
-        .parse()
-        .map_err(|_| format!("`{number}` is no number"))?;
-    Ok((name.to_owned(), number))
+/// Why a text gives no size.
+#[derive(Clone, Debug, thiserror::Error)]
+enum SizeError {
+    #[error("write NAME=N")]
+    NoName,
+    #[error("`{0}` is no number")]
+    NoNumber(String),
 }
 
-fn shard(text: &str) -> Result<classes::Shard, String> {
-    classes::Shard::parse(text).ok_or_else(|| "write I/N, with I from 1 to N".into())
+fn size(text: &str) -> Result<(String, i64), SizeError> {
+    let (name, number) = text.split_once('=').ok_or(SizeError::NoName)?;
+    let value = number.parse();
+    let value = value.map_err(|_| SizeError::NoNumber(number.to_owned()))?;
+    Ok((name.to_owned(), value))
+}
+
+fn shard(text: &str) -> Result<classes::Shard, Expected> {
+    classes::Shard::parse(text).ok_or(Expected("write I/N, with I from 1 to N"))
 }
 
 /// Runs the command.
@@ -384,6 +393,6 @@ impl GradeArgs {
         };
         let wrong = |what: String| Failure::usage(format!("{}: {what}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-        classes::overrides(&text).map_err(wrong)
+        classes::overrides(&text).map_err(|e| wrong(e.to_string()))
     }
 }

@@ -60,7 +60,7 @@ pub fn new(args: &NewArgs) -> Result<(String, u8), Failure> {
     std::fs::create_dir_all(folder).map_err(failed)?;
     let whole = folder.canonicalize().map_err(failed)?;
     let name = package_name(&whole);
-    let (dependency, of) = dependency(args)?;
+    let (dependency, of) = dependency(args, checkout())?;
     let files = files(&name, &dependency);
     for (file, text) in &files {
         let path = whole.join(file);
@@ -86,7 +86,7 @@ pub fn new(args: &NewArgs) -> Result<(String, u8), Failure> {
 const FEATURES: &str = r#"default-features = false, features = ["catalog"]"#;
 
 /// How the project refers to racetrap, for cargo and in words.
-fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
+fn dependency(args: &NewArgs, checkout: Option<PathBuf>) -> Result<(String, String), Failure> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     if let Some(folder) = &args.path {
         let whole = folder
@@ -99,7 +99,7 @@ fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
         ));
     }
     let version = env!("CARGO_PKG_VERSION");
-    Ok(match (&args.git, checkout().filter(|_| !args.registry)) {
+    Ok(match (&args.git, checkout.filter(|_| !args.registry)) {
         (Some(url), _) => (
             format!("{{ git = {}, {FEATURES} }}", quoted(url)),
             format!("racetrap in the repository {url}"),
@@ -113,8 +113,10 @@ fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
         }
         (None, None) => (
             format!("{{ version = \"{version}\", {FEATURES} }}"),
+            // An archive or a wheel knows no sources, and the registry may have none.
             format!(
-                "racetrap {version} of the registry: `--git URL` and `--path FOLDER` name others"
+                "racetrap {version} of cargo's registry. If it is not published there, give `--git URL` or `--path FOLDER`; \
+                 `racetrap test --catalog .` needs no cargo"
             ),
         ),
     })
@@ -221,5 +223,20 @@ mod tests {
         assert!(text("Cargo.toml").contains("racetrap = \"1\""));
         assert!(text("README.md").starts_with("# mine\n"));
         assert!(files.iter().any(|(file, _)| file == ".config/nextest.toml"));
+    }
+
+    #[test]
+    fn a_program_without_its_checkout_says_where_cargo_finds_racetrap() {
+        let args = NewArgs {
+            folder: "mine".into(),
+            path: None,
+            git: None,
+            registry: false,
+        };
+        let (dependency, of) = dependency(&args, None).unwrap();
+        assert!(dependency.starts_with("{ version = "), "{dependency}");
+        for way in ["--git URL", "--path FOLDER", "racetrap test --catalog ."] {
+            assert!(of.contains(way), "{of}");
+        }
     }
 }

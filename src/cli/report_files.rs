@@ -12,19 +12,20 @@ pub struct AlsoArgs {
     also: Vec<(Format, PathBuf)>,
 }
 
-fn parse(text: &str) -> Result<(Format, PathBuf), String> {
-    let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
-    let known = || {
-        format!(
-            "a format and a file, such as `sarif=out.sarif`; formats: {}",
-            names.join(", ")
-        )
-    };
-    let (name, file) = text.split_once('=').ok_or_else(known)?;
+/// A text that names no format and file.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "a format and a file, such as `sarif=out.sarif`; formats: {}",
+    Format::ALL.map(Format::name).join(", ")
+)]
+struct NoReport;
+
+fn parse(text: &str) -> Result<(Format, PathBuf), NoReport> {
+    let (name, file) = text.split_once('=').ok_or(NoReport)?;
     let format = Format::ALL.into_iter().find(|f| f.name() == name);
     match format.filter(|_| !file.is_empty()) {
         Some(format) => Ok((format, file.into())),
-        None => Err(known()),
+        None => Err(NoReport),
     }
 }
 

@@ -7,7 +7,6 @@ use super::signals;
 use super::value_enums::choice;
 use anstyle::Style;
 use catalog::case_result::{self, CaseResult, Settings};
-use catalog::error::RENEW;
 use catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use catalog::runner::{self, CaseResults, Progress};
 use catalog::token::{self, TokenError};
@@ -92,7 +91,7 @@ impl Where {
             })
             .text(errors.to_string());
             match self.folder() {
-                Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
+                Some(folder) if errors.are_renewable() => failure.help(format!(
                     "run `racetrap dev renew {}` to create the generated files (needs the CUDA compiler)",
                     folder.display()
                 )),

@@ -126,8 +126,9 @@ struct Outcome {
 pub fn test(args: &TestArgs, color: bool) -> Result<(String, u8), Failure> {
     let folder = args.run.place.folder();
     if let (Some(folder), false) = (&folder, args.locked) {
-        harness::load(folder, true)
-            .map_err(|error| Failure::usage("the catalogue can't be tested").text(error))?;
+        harness::load(folder, true).map_err(|error| {
+            Failure::usage("the catalogue can't be tested").text(error.to_string())
+        })?;
     }
     let filter = KernelFilter {
         only: args.kernel.clone(),
@@ -219,12 +220,10 @@ fn on_gpu(
     cases: &[&Entry],
     keep: Option<&Path>,
 ) -> Result<Vec<Outcome>, Failure> {
-    let (gpu, client) = harness::probe();
-    let no_gpu = |reason: String| {
+    let gpu = harness::probe().map_err(|reason| {
         Failure::inconclusive(format!("no GPU: {reason}")).help("`--on simulator` needs none")
-    };
-    let device = gpu.map_err(no_gpu)?;
-    let mut client = client.ok_or_else(|| no_gpu("it went away".to_owned()))?;
+    })?;
+    let (device, mut client) = (gpu.device, gpu.client);
     let mut outcomes = Vec::new();
     for entry in cases {
         let began = Instant::now();

@@ -87,6 +87,32 @@ fn a_baseline_from_its_first_day_to_its_last() {
     );
 }
 
+/// What is known of one file is no excuse for another one of the same name.
+#[test]
+fn a_baseline_tells_files_of_one_name_apart() {
+    let folder = folder();
+    let here = folder.path();
+    for place in ["a", "b"] {
+        fs::create_dir(here.join(place)).unwrap();
+        for name in ["kernels.ptx", "kernels.cu"] {
+            fs::copy(here.join(name), here.join(place).join(name)).unwrap();
+        }
+    }
+    let check = |file: &str, more: &[&str]| {
+        let all = ["check", file, "--kernel", "reverse", "--inputs", "1"];
+        racetrap(
+            here,
+            &[&all[..], &["--jobs", "1", "--baseline", "known.json"], more].concat(),
+        )
+    };
+    let made = check("a/kernels.ptx", &["--update-baseline"]);
+    assert!(made.contains("1 added"), "{made}");
+    let same = check("./b/../a/kernels.ptx", &[]);
+    assert!(same.ends_with("--- exit status 0\n"), "{same}");
+    let other = check("b/kernels.ptx", &[]);
+    assert!(other.ends_with("--- exit status 1\n"), "{other}");
+}
+
 #[test]
 fn a_comment_accepts_a_finding() {
     let folder = folder();

@@ -359,3 +359,60 @@ fn a_build_without_grade_says_how_to_get_it() {
         assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
     }
 }
+
+/// One thread may do what one thread has to do, and only the schedule in which warps go in step counts.
+#[test]
+fn performance_is_judged_in_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [p];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.s64 %rd2, %rd2, %rd3;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra ALL;
+  st.global.u32 [%rd2], %r1;
+ALL:
+  and.b32 %r2, %r1, 1;
+  setp.eq.s32 %p2, %r2, 1;
+  @%p2 bra END;
+  st.global.u32 [%rd2], %r2;
+END:
+  ret;
+}
+";
+    fs::write(folder.path().join("k.ptx"), kernel).unwrap();
+    let shown = racetrap(
+        folder.path(),
+        &[
+            "check",
+            "k.ptx",
+            "--perf",
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--arg",
+            "0=i32[64]:zeros",
+        ],
+    );
+    assert_eq!(
+        shown.matches("note[divergent-branch]").count(),
+        1,
+        "{shown}"
+    );
+    for said in ["@%p2 bra END;", "2 of 2 executions split the warp"] {
+        assert!(shown.contains(said), "{said}\n{shown}");
+    }
+    // An access is told as one, though the finding is about no memory in particular.
+    assert!(!shown.contains("a register of it"), "{shown}");
+}

@@ -320,9 +320,9 @@ pub fn screenshots(browser: &mut Browser, file: &Path) {
     let to = std::env::var_os("RACETRAP_SCREENSHOTS").map(PathBuf::from);
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
     for (way, width, scheme) in [
-        ("light", 1200, "light"),
-        ("dark", 1200, "dark"),
-        ("narrow", 420, "light"),
+        ("light", 1280, "light"),
+        ("dark", 1280, "dark"),
+        ("narrow", 400, "light"),
     ] {
         browser.call(
             "Emulation.setEmulatedMedia",

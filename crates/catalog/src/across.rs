@@ -172,7 +172,7 @@ impl Comparison<'_> {
         entry: &Entry,
         release: Release,
         target: &str,
-        made: &BTreeMap<Need, Result<String, String>>,
+        made: &BTreeMap<Need, Result<String, NoPtx>>,
     ) -> Vec<(String, String, Found)> {
         let mut parsed: BTreeMap<String, Rc<Unit>> = BTreeMap::new();
         let checks = checks_with(self.catalog, entry, target, &mut |entry| {
@@ -181,7 +181,7 @@ impl Comparison<'_> {
             }
             let text = match made.get(&need(entry, release, target)) {
                 Some(Ok(text)) => text.clone(),
-                Some(Err(problem)) => return Err(NoPtx(problem.clone())),
+                Some(Err(problem)) => return Err(problem.clone()),
                 None => return Err(NoPtx(format!("`{}` was not compiled", entry.case.kernel))),
             };
             let unit = Rc::new(Unit::parse(text).map_err(|e| NoPtx(e.to_string()))?);
@@ -254,7 +254,7 @@ impl Comparison<'_> {
         needs: &[Need],
         jobs: usize,
         progress: &(dyn Fn(usize, usize, &str) + Sync),
-    ) -> BTreeMap<Need, Result<String, String>> {
+    ) -> BTreeMap<Need, Result<String, NoPtx>> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let made = Mutex::new(BTreeMap::new());
         std::thread::scope(|scope| {
@@ -277,7 +277,7 @@ impl Comparison<'_> {
     }
 
     /// The PTX, or in one line why there is none.
-    fn compile(&self, need: &Need) -> Result<String, String> {
+    fn compile(&self, need: &Need) -> Result<String, NoPtx> {
         let source = format!("kernels/{}", need.kernel);
         let compiler = &self.compilers[&need.release];
         let mut parts = vec![
@@ -321,10 +321,10 @@ impl Comparison<'_> {
                     .find(|line| line.contains("error"))
                     .or(messages.lines().next());
                 let root = format!("{}/", self.root.display());
-                format!(
+                NoPtx(format!(
                     "does not compile: {}",
                     telling.unwrap_or_default().replace(&root, "")
-                )
+                ))
             })?;
         let text = with_relative_files(&text, &self.root.to_string_lossy());
         if let Some(path) = kept

@@ -207,7 +207,7 @@ pub enum CatalogError {
         kernel: String,
     },
     /// The kernel's pinned PTX is missing.
-    #[error("{place}: the pinned PTX `{ptx}` is missing; create it with `{RENEW}`")]
+    #[error("{place}: the pinned PTX `{ptx}` is missing")]
     MissingPtx {
         /// The case's kernel key.
         place: Place,
@@ -215,9 +215,7 @@ pub enum CatalogError {
         ptx: String,
     },
     /// The pinned compiler messages of a kernel that must not compile are missing.
-    #[error(
-        "{place}: the pinned compiler messages `{file}` are missing; create them with `{RENEW}`"
-    )]
+    #[error("{place}: the pinned compiler messages `{file}` are missing")]
     MissingDiagnostics {
         /// The case's kernel key.
         place: Place,
@@ -225,7 +223,7 @@ pub enum CatalogError {
         file: String,
     },
     /// The pinned PTX (or compiler messages) was made from other sources or flags.
-    #[error("{file}: out of date: {reason}; renew it with `{RENEW}`")]
+    #[error("{file}: out of date: {reason}")]
     StalePtx {
         /// The pinned file.
         file: String,
@@ -233,7 +231,7 @@ pub enum CatalogError {
         reason: String,
     },
     /// A pinned file that no case needs.
-    #[error("{file}: no case uses this file; remove it or run `{RENEW}`")]
+    #[error("{file}: no case uses this file")]
     OrphanPtx {
         /// The PTX file.
         file: String,
@@ -335,10 +333,38 @@ pub const RENEW: &str = "racetrap dev renew";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogErrors(pub Vec<CatalogError>);
 
+impl CatalogError {
+    /// What to do where making the derived files again mends it, as the end of a sentence; `renew` is the command that does so.
+    fn remedy(&self, renew: &str) -> Option<String> {
+        Some(match self {
+            CatalogError::MissingPtx { .. } => format!("create it with `{renew}`"),
+            CatalogError::MissingDiagnostics { .. } => format!("create them with `{renew}`"),
+            CatalogError::StalePtx { .. } => format!("renew it with `{renew}`"),
+            CatalogError::OrphanPtx { .. } => format!("remove it or run `{renew}`"),
+            _ => return None,
+        })
+    }
+}
+
+impl CatalogErrors {
+    /// Whether some are mended by making derived files again.
+    pub fn are_renewable(&self) -> bool {
+        self.0.iter().any(|error| error.remedy(RENEW).is_some())
+    }
+
+    /// The errors in lines, where this command makes derived files.
+    pub fn renewed_by(&self, command: &str) -> String {
+        let line = |error: &CatalogError| match error.remedy(command) {
+            Some(remedy) => format!("{error}; {remedy}"),
+            None => error.to_string(),
+        };
+        self.0.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
 impl fmt::Display for CatalogErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<_> = self.0.iter().map(CatalogError::to_string).collect();
-        f.write_str(&lines.join("\n"))
+        f.write_str(&self.renewed_by(RENEW))
     }
 }
 

@@ -6,15 +6,16 @@
 //! kernel that faults or does not end counts as wrong and ends the trial. Any other failure is `inconclusive`.
 
 use super::case::{Case, ExpectedVerdict};
-use super::compare::{Mismatch, compare};
-use super::draw::{Draw, Draws, runner};
+use super::compare::{Mismatch, OracleError, compare};
+use super::draw::{Draw, Draws, SizeError, runner};
 use super::entry::{Catalog, Entry};
 use super::example::{Counterexample, example};
-use super::gpu::{self, GpuRan};
-use super::plan::{Plan, plan};
+use super::gpu::{self, GpuRan, JobError};
+use super::plan::{Plan, PlanError, plan};
 use super::shrink::{ShrinkStep, shrink};
 use super::simulate::Prepared;
 use device::client::{ClientError, RunJob};
+use device::error::DeviceError;
 use device::job::{DeviceInfo, Job, Reply};
 use device::receipt::Receipt;
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -99,13 +100,40 @@ impl Native {
     }
 }
 
-/// The GPU that jobs run on, or why there is none.
-pub fn probe(client: &mut dyn RunJob, limit: Duration) -> Result<DeviceInfo, String> {
-    match client.run(&Job::default(), limit) {
-        Ok(Reply::Done(done)) => Ok(done.device),
-        Ok(Reply::Failed { error, .. }) => Err(error.to_string()),
-        Err(error) => Err(error.to_string()),
+/// Why there is no GPU.
+#[derive(Debug, thiserror::Error)]
+pub enum NoGpu {
+    /// The process that talks to it can't be had, or does not answer.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// It answers that it can't use one.
+    #[error("{0}")]
+    Device(DeviceError),
+}
+
+/// The GPU that jobs run on.
+///
+/// # Errors
+///
+/// There is none.
+pub fn probe(client: &mut dyn RunJob, limit: Duration) -> Result<DeviceInfo, NoGpu> {
+    match client.run(&Job::default(), limit)? {
+        Reply::Done(done) => Ok(done.device),
+        Reply::Failed { error, .. } => Err(NoGpu::Device(error)),
     }
+}
+
+/// A mistake of a case that shows when it is run.
+#[derive(Debug, thiserror::Error)]
+enum Mistake {
+    #[error(transparent)]
+    Sizes(#[from] SizeError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Job(#[from] JobError),
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
 }
 
 /// How one run ended.
@@ -214,7 +242,7 @@ impl Tester<'_> {
             };
             let (plan, ending) = match self.observe(&draw) {
                 Ok(observed) => observed,
-                Err(reason) => return native.summary = reason,
+                Err(mistake) => return native.summary = mistake.to_string(),
             };
             if let Ending::RunError(text) = &ending {
                 native.receipt.error = Some(text.clone());
@@ -308,17 +336,17 @@ impl Tester<'_> {
         })
     }
 
-    /// One run. An error is a mistake of the case.
-    fn observe(&mut self, draw: &Draw) -> Result<(Plan, Ending), String> {
-        let sizes = draw.sizes(self.case()).map_err(|e| e.to_string())?;
-        let plan = plan(self.case(), sizes, draw.inputs).map_err(|e| e.to_string())?;
-        let job = gpu::job(self.prepared, &plan, self.ptx).map_err(|e| e.to_string())?;
+    /// One run.
+    fn observe(&mut self, draw: &Draw) -> Result<(Plan, Ending), Mistake> {
+        let sizes = draw.sizes(self.case())?;
+        let plan = plan(self.case(), sizes, draw.inputs)?;
+        let job = gpu::job(self.prepared, &plan, self.ptx)?;
         let seconds = self.case().limits.seconds;
         let limit = seconds.map_or(self.settings.limit, |s| Duration::from_secs(s.into()));
         let ending = match self.client.run(&job, limit) {
             Ok(Reply::Done(done)) => {
                 let ran = GpuRan::new(&plan, &job, done);
-                match compare(self.prepared, &plan, &ran).map_err(|e| e.to_string())? {
+                match compare(self.prepared, &plan, &ran)? {
                     None => Ending::Right,
                     Some(mismatch) => Ending::Wrong(mismatch),
                 }

@@ -54,6 +54,11 @@ pub struct Bounds {
     pub(super) most: usize,
 }
 
+/// A text that is neither a number nor a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a number of instructions: write 2, >= 2, < 5 or 2..=4")]
+pub struct NoBounds(pub String);
+
 impl Bounds {
     /// Whether `count` is within.
     pub fn holds(&self, count: usize) -> bool {
@@ -68,9 +73,9 @@ impl fmt::Display for Bounds {
 }
 
 impl FromStr for Bounds {
-    type Err = String;
+    type Err = NoBounds;
 
-    fn from_str(text: &str) -> Result<Bounds, String> {
+    fn from_str(text: &str) -> Result<Bounds, NoBounds> {
         let text = text.trim();
         let number = |digits: &str| digits.trim().parse::<usize>().ok();
         let after = |sign: &str| text.strip_prefix(sign).map(number);
@@ -90,9 +95,7 @@ impl FromStr for Bounds {
                 least,
                 most,
             }),
-            _ => Err(format!(
-                "`{text}` is not a number of instructions: write 2, >= 2, < 5 or 2..=4"
-            )),
+            _ => Err(NoBounds(text.to_owned())),
         }
     }
 }

@@ -5,8 +5,31 @@ use super::launch::Argument;
 use super::values::{Number, OracleCall};
 use serde::de::{self, MapAccess, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
-use session::expression::Expression;
+use session::expression::{Expression, ExpressionError};
 use std::fmt;
+
+/// Why a word or a map has no such meaning.
+#[derive(Debug, thiserror::Error)]
+enum ShortFormError {
+    #[error("unknown verdict `{word}` ({})", verdicts_like(word))]
+    UnknownVerdict { word: String },
+    #[error("`{0}` needs a reason: {{verdict: {0}, why: …}}")]
+    NoReason(String),
+    #[error(transparent)]
+    Oracle(#[from] ExpressionError),
+    #[error("an oracle needs exactly one of `is`, `each`, `values` and `kernel`")]
+    NotOneOracle,
+    #[error("an oracle can have `args` only with `kernel`")]
+    ArgumentsOfNoKernel,
+}
+
+fn verdicts_like(word: &str) -> String {
+    let words = ["caught", "clean", "missed", "false-alarm", "unsupported"];
+    report::nearest(word, words.into_iter()).map_or_else(
+        || words.join(", "),
+        |near| format!("did you mean `{near}`?"),
+    )
+}
 
 /// `Deserialize` from a word or from a map of keys.
 macro_rules! from_word_or_map {
@@ -25,11 +48,11 @@ macro_rules! from_word_or_map {
                             f.write_str($expecting)
                         }
                         fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
-                            let convert: fn(&str) -> Result<$type, String> = $word;
+                            let convert: fn(&str) -> Result<$type, ShortFormError> = $word;
                             convert(text).map_err(E::custom)
                         }
                         fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
-                            let build: fn($map) -> Result<$type, String> = $build;
+                            let build: fn($map) -> Result<$type, ShortFormError> = $build;
                             let keys = $map::deserialize(MapAccessDeserializer::new(map))?;
                             build(keys).map_err(de::Error::custom)
                         }
@@ -47,13 +70,10 @@ from_word_or_map!(
     "a verdict (`caught`, `clean`, `missed` …) or `{verdict: missed, why: …}`",
     word: |word| {
         let verdict = serde_json::from_value(word.into()).map_err(|_| {
-            let words = ["caught", "clean", "missed", "false-alarm", "unsupported"];
-            let hint = report::nearest(word, words.into_iter())
-                .map_or_else(|| words.join(", "), |near| format!("did you mean `{near}`?"));
-            format!("unknown verdict `{word}` ({hint})")
+            ShortFormError::UnknownVerdict { word: word.to_owned() }
         })?;
         if matches!(verdict, ExpectedVerdict::Missed | ExpectedVerdict::FalseAlarm) {
-            return Err(format!("`{word}` needs a reason: {{verdict: {word}, why: …}}"));
+            return Err(ShortFormError::NoReason(word.to_owned()));
         }
         Ok(Expectation { verdict, why: None })
     },
@@ -73,16 +93,16 @@ from_word_or_map!(
     },
     "an oracle such as `inclusive_scan(data)`, or a map with `is`, `each`, `values` or `kernel`",
     word: |text| {
-        let call = OracleCall::parse(text).map_err(|e| e.to_string())?;
+        let call = OracleCall::parse(text)?;
         Ok(Oracle { is: Some(call), ..Oracle::default() })
     },
     map: |k| {
         let ways = [k.is.is_some(), k.each.is_some(), k.values.is_some(), k.kernel.is_some()];
         if ways.iter().filter(|given| **given).count() != 1 {
-            return Err("an oracle needs exactly one of `is`, `each`, `values` and `kernel`".to_owned());
+            return Err(ShortFormError::NotOneOracle);
         }
         if k.kernel.is_none() && !k.args.is_empty() {
-            return Err("an oracle can have `args` only with `kernel`".to_owned());
+            return Err(ShortFormError::ArgumentsOfNoKernel);
         }
         Ok(Oracle {
             is: k.is, each: k.each, values: k.values, kernel: k.kernel,

@@ -17,6 +17,7 @@
 //! Tensor maps are written as [`super::tensor`] says.
 
 use super::error::{Error, ErrorKind};
+use super::number::number_bytes;
 use super::tensor::{self, TensorSpec};
 use report::suggest;
 use session::buffer::{ElementType, integer};
@@ -192,7 +193,7 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
     }
     if let Some((number, ty)) = text.split_once(':') {
         let element = ElementType::named(ty).ok_or_else(|| unknown_type(ty))?;
-        number_bytes(number, element).map_err(|what| (what, None))?;
+        number_bytes(number, element).map_err(|error| (error.to_string(), None))?;
         return Ok(Value::Scalar(number.to_string(), Some(element)));
     }
     if let Some(hex) = text.strip_prefix("0x").filter(|h| h.len() > 16) {
@@ -337,38 +338,6 @@ fn bytes(hex: &str) -> Result<Vec<u8>, Problem> {
     }
 }
 
-/// The bytes of a number of a type, little end first.
-///
-/// # Errors
-///
-/// A sentence: it is no number, or does not fit.
-pub fn number_bytes(text: &str, element: ElementType) -> Result<Vec<u8>, String> {
-    let name = element.name();
-    if element.is_float() {
-        let digits = text.trim_end_matches(['f', 'F']);
-        let value = match (text, integer(text)) {
-            ("inf" | "-inf" | "nan", _) => text.parse::<f64>().ok(),
-            (_, Some(value)) => Some(value as f64),
-            _ => digits.parse::<f64>().ok(),
-        };
-        let value = value.ok_or_else(|| format!("`{text}` is not a number"))?;
-        return Ok(match element {
-            ElementType::F32 => (value as f32).to_le_bytes().to_vec(),
-            _ => value.to_le_bytes().to_vec(),
-        });
-    }
-    let value = match text {
-        "true" => Some(1),
-        "false" => Some(0),
-        _ => integer(text),
-    };
-    let value =
-        value.ok_or_else(|| format!("`{text}` is not an integer, but the type is {name}"))?;
-    element
-        .integer_bytes(value)
-        .ok_or_else(|| format!("{text} does not fit in {name}"))
-}
-
 /// Splits at commas that are in no brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
@@ -509,27 +478,5 @@ mod tests {
     fn mistakes_are_named(#[case] argument: &str, #[case] message: &str) {
         let failure = parse(argument).unwrap_err();
         assert!(failure.failure.message.contains(message), "{failure}");
-    }
-
-    #[test]
-    fn numbers_have_their_types_bytes() {
-        assert_eq!(number_bytes("-1", ElementType::I16).unwrap(), [255, 255]);
-        assert_eq!(
-            number_bytes("0xffffffff", ElementType::I32).unwrap(),
-            [255; 4]
-        );
-        assert_eq!(
-            number_bytes("1.5", ElementType::F32).unwrap(),
-            1.5f32.to_le_bytes()
-        );
-        assert_eq!(
-            number_bytes("2", ElementType::F64).unwrap(),
-            2f64.to_le_bytes()
-        );
-        assert!(
-            number_bytes("1.5", ElementType::I32)
-                .unwrap_err()
-                .contains("is not an integer")
-        );
     }
 }

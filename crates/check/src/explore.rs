@@ -28,6 +28,7 @@ use detect::coverage::Coverage;
 use detect::finding::{Action, End, Finding};
 use detect::rules::{Level, Rule};
 use grow::enlarge;
+use once::RunOptions;
 use ptx::source::SourceLine;
 use report::{Diagnostic, Sources};
 use session::Independence;
@@ -211,9 +212,13 @@ impl Exploration<'_> {
                         number: index + 1,
                         of: most.max(index + 1),
                     });
-                    let how = (left, jobs, records.of(schedule));
+                    let options = RunOptions {
+                        time: left,
+                        jobs,
+                        communication: records.of(schedule),
+                    };
                     let plan = current().clone();
-                    let run = self.once(program, &plan, schedule, how)?;
+                    let run = self.once(program, &plan, schedule, options)?;
                     Ok(Some((plan, run)))
                 }
             },

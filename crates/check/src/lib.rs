@@ -30,6 +30,7 @@ mod judge;
 mod known;
 pub mod limits;
 pub mod mend;
+pub mod number;
 pub mod parameters;
 pub mod plan;
 mod prepare;

@@ -9,27 +9,40 @@ pub const BLOCK_THREADS: u64 = 1024;
 const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
 const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
+/// Why a text is no size of a block or grid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// It has more than three numbers.
+    #[error("give at most three numbers: X,Y,Z")]
+    TooMany,
+    /// A dimension is 0.
+    #[error("every dimension must be at least 1")]
+    Zero,
+    /// A dimension has more than 32 bits.
+    #[error("{0} is more than any GPU supports")]
+    TooLarge(u64),
+    /// A dimension is something else.
+    #[error("`{0}` is not a positive number; write X, X,Y or X,Y,Z")]
+    NoNumber(String),
+}
+
 /// Reads `X[,Y[,Z]]`.
 ///
 /// # Errors
 ///
-/// A sentence for the command line's parser.
-pub fn parse(text: &str) -> Result<Dim3, String> {
+/// It is no size, or one that no GPU has.
+pub fn parse(text: &str) -> Result<Dim3, ShapeError> {
     let mut out = [1u32; 3];
     let parts: Vec<&str> = text.split([',', 'x']).collect();
     if parts.len() > 3 {
-        return Err("give at most three numbers: X,Y,Z".into());
+        return Err(ShapeError::TooMany);
     }
     for (to, part) in out.iter_mut().zip(&parts) {
         let part = part.trim();
         *to = match part.parse::<u64>() {
-            Ok(0) => return Err("every dimension must be at least 1".into()),
-            Ok(n) => u32::try_from(n).map_err(|_| format!("{n} is more than any GPU supports"))?,
-            Err(_) => {
-                return Err(format!(
-                    "`{part}` is not a positive number; write X, X,Y or X,Y,Z"
-                ));
-            }
+            Ok(0) => return Err(ShapeError::Zero),
+            Ok(n) => u32::try_from(n).map_err(|_| ShapeError::TooLarge(n))?,
+            Err(_) => return Err(ShapeError::NoNumber(part.to_owned())),
         };
     }
     let [x, y, z] = out;

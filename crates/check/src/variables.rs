@@ -1,8 +1,9 @@
 //! Variables of a module (`__device__`, `__constant__`) that are set before the launch, as a host program does with
 //! `cudaMemcpyToSymbol`.
 
-use super::argument::{Argument, Value, number_bytes};
+use super::argument::{Argument, Value};
 use super::error::{Error, ErrorKind};
+use super::number::{NumberError, number_bytes};
 use super::plan::{contents, with_length};
 use ptx::matches_entry;
 use report::suggest;
@@ -81,8 +82,14 @@ enum Problem {
     Other(Error),
 }
 
+impl From<NumberError> for Problem {
+    fn from(error: NumberError) -> Problem {
+        Problem::Value(error.to_string())
+    }
+}
+
 fn bytes(value: &Value, size: u64, seed: u64) -> Result<Vec<u8>, Problem> {
-    let number = |text: &str, ty: ElementType| number_bytes(text, ty).map_err(Problem::Value);
+    let number = |text: &str, ty: ElementType| number_bytes(text, ty).map_err(Problem::from);
     match value {
         Value::Scalar(text, Some(ty)) => number(text, *ty),
         // A number takes the variable's size; a fraction is a floating-point number.
@@ -101,7 +108,7 @@ fn bytes(value: &Value, size: u64, seed: u64) -> Result<Vec<u8>, Problem> {
                 (ElementType::I16, Err(_)) => number(text, ElementType::U16),
                 (ElementType::I32, Err(_)) => number(text, ElementType::U32),
                 (ElementType::I64, Err(_)) => number(text, ElementType::U64),
-                (_, bytes) => bytes.map_err(Problem::Value),
+                (_, bytes) => bytes.map_err(Problem::from),
             }
         }
         Value::Fields(fields) => {

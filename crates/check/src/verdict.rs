@@ -289,7 +289,7 @@ pub fn judge(
         diagnostics,
         unseen: report::Unseen::default(),
         judged: Judged {
-            file: file_name(&input.path),
+            file: report::accept::path_from_here(&input.path),
             kernels: Some(vec![ptx::without_signature(&entry).to_owned()]),
             doubt: doubt(explored),
             warnings_fail: false,
@@ -336,12 +336,6 @@ fn doubt(explored: &[Explored]) -> Option<Verdict> {
         .filter_map(of)
         .next()
         .or(cut.then_some(Verdict::Inconclusive))
-}
-
-/// A path's last part.
-fn file_name(path: &str) -> String {
-    let name = std::path::Path::new(path).file_name();
-    name.map_or(path.to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
 /// What a reader has to know of how a stranger's source was compiled.

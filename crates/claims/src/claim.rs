@@ -1,11 +1,11 @@
 //! The file format of a claim: `cases/claims/<id>.yaml`.
 
 use catalog::case::ExpectedVerdict;
-use catalog::draw::{Inputs, Sizes, given_sizes};
+use catalog::draw::{Inputs, SizeError, Sizes, given_sizes};
 use catalog::error::CatalogError;
 use catalog::expression::Expression;
 use catalog::load::{CLAIMS, Catalog, Entry, parsed};
-use catalog::plan::{Plan, plan};
+use catalog::plan::{Plan, PlanError, plan};
 use catalog::ptx_expectations::PtxExpectations;
 use evidence::Detector;
 use schemars::JsonSchema;
@@ -165,11 +165,22 @@ impl Run {
     /// The plan of the case, with these sizes and inputs.
     ///
     /// # Errors
-    /// What the case does not allow, in words.
-    pub fn plan(&self, entry: &Entry) -> Result<Plan, String> {
-        let sizes = given_sizes(&entry.case, &self.with).map_err(|e| e.to_string())?;
-        plan(&entry.case, sizes, self.inputs.into()).map_err(|e| e.to_string())
+    /// What the case does not allow.
+    pub fn plan(&self, entry: &Entry) -> Result<Plan, RunError> {
+        let sizes = given_sizes(&entry.case, &self.with)?;
+        Ok(plan(&entry.case, sizes, self.inputs.into())?)
     }
+}
+
+/// Why a case has no such run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The case has no such sizes.
+    #[error(transparent)]
+    Sizes(#[from] SizeError),
+    /// The sizes give no run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
 }
 
 /// What `random` buffers hold.

@@ -175,7 +175,7 @@ impl Facts<'_> {
 
     fn plan(&self, run: &Run) -> Result<(&Entry, Plan), Unseen> {
         let entry = self.entry(&run.case)?;
-        let plan = run.plan(entry)?;
+        let plan = run.plan(entry).map_err(text)?;
         Ok((entry, plan))
     }
 

@@ -7,11 +7,11 @@
 //!
 //! The times are stored in `sanitizer/times/<gpu>-cuda<version>.json`, with the fingerprints of what ran.
 
-use super::claim::{Claim, Run, Time, Values};
+use super::claim::{Claim, Run, RunError, Time, Values};
 use catalog::draw::Sizes;
-use catalog::gpu;
+use catalog::gpu::{self, JobError};
 use catalog::load::{Catalog, Entry};
-use catalog::simulate::Prepared;
+use catalog::simulate::{PrepareError, Prepared};
 use device::client::RunJob;
 use device::job::{DeviceInfo, Job, Reply, Step};
 use evidence::{Detector, Fingerprint, unparsed};
@@ -234,8 +234,10 @@ fn both(
         case: run.case.clone(),
         problem,
     };
-    let jobs =
-        runs.map(|run| job(catalog, run, device.compute_capability).map_err(|e| failed(run, e)));
+    let jobs = runs.map(|run| {
+        let job = job(catalog, run, device.compute_capability);
+        job.map_err(|error| failed(run, error.to_string()))
+    });
     let [slow, fast] = jobs;
     let jobs = [slow?, fast?];
     let mut all = [Vec::new(), Vec::new()];
@@ -270,22 +272,36 @@ fn both(
     Ok([taken(0, slow), taken(1, fast)])
 }
 
+/// Why a run is no job for a GPU.
+#[derive(Debug, thiserror::Error)]
+enum NoJob {
+    #[error("there is no such case")]
+    NoCase,
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// What the client finds wrong with it.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// The repetitions of a run as one job, and what it runs.
-fn job(catalog: &Catalog, run: &Run, capability: (u32, u32)) -> Result<(Job, Fingerprint), String> {
-    let entry = catalog
-        .find(&run.case)
-        .ok_or_else(|| "there is no such case".to_owned())?;
-    let prepared = Prepared::new(catalog, entry).map_err(|e| e.to_string())?;
-    let ptx = gpu::ptx(catalog, &prepared, capability).map_err(|e| e.to_string())?;
+fn job(catalog: &Catalog, run: &Run, capability: (u32, u32)) -> Result<(Job, Fingerprint), NoJob> {
+    let entry = catalog.find(&run.case).ok_or(NoJob::NoCase)?;
+    let prepared = Prepared::new(catalog, entry)?;
+    let ptx = gpu::ptx(catalog, &prepared, capability)?;
     let plan = run.plan(entry)?;
-    let job = gpu::job(&prepared, &plan, ptx).map_err(|e| e.to_string())?;
+    let job = gpu::job(&prepared, &plan, ptx)?;
     let job = repeated(job, WARM_UP + REPETITIONS);
     match job.problem() {
         None => Ok((
             job,
             Fingerprint::of(catalog, entry, capability, Detector::Native),
         )),
-        Some(problem) => Err(problem),
+        Some(problem) => Err(NoJob::Refused(problem)),
     }
 }
 

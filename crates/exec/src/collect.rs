@@ -363,9 +363,7 @@ impl Collected {
                 },
                 output: String::new(),
                 judged: report::Judged {
-                    file: Path::new(name)
-                        .file_name()
-                        .map_or(name.to_owned(), |n| n.to_string_lossy().into_owned()),
+                    file: report::accept::path_from_here(name),
                     kernels: Some(self.watched()),
                     doubt: doubtful.then_some(Verdict::Inconclusive),
                     warnings_fail: true,

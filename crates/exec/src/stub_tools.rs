@@ -1,6 +1,9 @@
 //! What stands in for NVIDIA's tools, where clients of the driver would have them make machine code: a linker without functions, and an
 //! assembler that hands PTX on.
 
+use object::Endianness;
+use object::elf::*;
+use object::write::elf::{FileHeader, ProgramHeader, Writer};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,28 +14,6 @@ pub fn ptxas(folder: &Path) -> io::Result<PathBuf> {
     std::fs::write(&file, include_str!("ptxas.sh"))?;
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))?;
     Ok(file)
-}
-
-/// Where numbers of two bytes, four bytes and eight bytes stand one after the other.
-#[derive(Default)]
-struct Bytes(Vec<u8>);
-
-impl Bytes {
-    fn half(&mut self, n: u16) -> &mut Bytes {
-        self.0.extend(n.to_le_bytes());
-        self
-    }
-    fn word(&mut self, n: u32) -> &mut Bytes {
-        self.0.extend(n.to_le_bytes());
-        self
-    }
-    fn long(&mut self, n: u64) -> &mut Bytes {
-        self.0.extend(n.to_le_bytes());
-        self
-    }
-    fn pad(&mut self, to: u64) {
-        self.0.resize(to as usize, 0);
-    }
 }
 
 /// The file of an empty library of this name (`DT_SONAME`), for this machine's loader: a 64-bit ELF file, little-endian
@@ -47,69 +28,79 @@ pub fn forwarding_library(name: &str, to: &Path) -> Vec<u8> {
 }
 
 fn library(name: &str, to: Option<&str>) -> Vec<u8> {
-    use object::elf::*;
-    /// Bytes of the file's header, and of a segment's.
-    const HEADER: u64 = 64;
-    const SEGMENT: u64 = 56;
-    const SEGMENTS: u64 = 3;
-    let hash = HEADER + SEGMENTS * SEGMENT;
-    let symbols = hash + 16;
-    let strings = symbols + 24;
-    let strings_bytes = name.len() as u64 + 2 + to.map_or(0, |to| to.len() as u64 + 1);
-    let dynamic = (strings + strings_bytes).next_multiple_of(8);
-    let needed = to.map(|_| (DT_NEEDED, name.len() as u64 + 2));
-    let others = [
-        (DT_SONAME, 1),
+    let mut file = Vec::new();
+    let written = write(&mut file, name, to);
+    written.expect("a file of 64 bits has room for every number");
+    file
+}
+
+fn write(file: &mut Vec<u8>, name: &str, to: Option<&str>) -> object::write::Result<()> {
+    const SEGMENTS: u32 = 3;
+    let mut writer = Writer::new(Endianness::Little, true, file);
+    let name = writer.add_dynamic_string(name.as_bytes());
+    let to = to.map(|to| writer.add_dynamic_string(to.as_bytes()));
+    writer.reserve_file_header();
+    writer.reserve_program_headers(SEGMENTS);
+    // A table of one bucket, of which nothing hangs, for the one symbol that every table begins with.
+    let hash = writer.reserve_hash(1, 1) as u64;
+    writer.reserve_null_dynamic_symbol_index();
+    let symbols = writer.reserve_dynsym() as u64;
+    let strings = writer.reserve_dynstr() as u64;
+    let numbers = [
         (DT_HASH, hash),
         (DT_STRTAB, strings),
-        (DT_STRSZ, strings_bytes),
+        (DT_STRSZ, writer.dynstr_len() as u64),
         (DT_SYMTAB, symbols),
-        (DT_SYMENT, 24),
+        (DT_SYMENT, size_of::<Sym64<Endianness>>() as u64),
         (DT_NULL, 0),
     ];
-    let entries: Vec<(_, u64)> = needed.into_iter().chain(others).collect();
-    let dynamic_bytes = 16 * entries.len() as u64;
-    let end = dynamic + dynamic_bytes;
-    let machine = if cfg!(target_arch = "aarch64") {
-        EM_AARCH64
-    } else {
-        EM_X86_64
-    };
+    let names = [(DT_SONAME, Some(name)), (DT_NEEDED, to)];
+    let names = names
+        .into_iter()
+        .filter_map(|(tag, name)| Some((tag, name?)));
+    let dynamic = writer.reserve_dynamic(names.clone().count() + numbers.len());
+    let end = writer.reserved_len();
 
-    let mut file = Bytes(ELFMAG.to_vec());
-    file.0.extend([ELFCLASS64, ELFDATA2LSB, EV_CURRENT]);
-    file.pad(16);
-    file.half(ET_DYN).half(machine).word(u32::from(EV_CURRENT));
-    // No entry; the segments' headers; no sections; no flags.
-    file.long(0).long(HEADER).long(0).word(0);
-    file.half(HEADER as u16).half(SEGMENT as u16);
-    file.half(SEGMENTS as u16).half(64).half(0).half(0);
+    writer.write_file_header(&FileHeader {
+        os_abi: ELFOSABI_NONE,
+        abi_version: 0,
+        e_type: ET_DYN,
+        e_machine: match cfg!(target_arch = "aarch64") {
+            true => EM_AARCH64,
+            false => EM_X86_64,
+        },
+        e_entry: 0,
+        e_flags: 0,
+    })?;
+    writer.write_align_program_headers();
     // The loader writes addresses into the dynamic section. The stack need not be executable.
-    let segments = [
-        (PT_LOAD, 0, end, 0x1000),
-        (PT_DYNAMIC, dynamic, dynamic_bytes, 8),
-        (PT_GNU_STACK, 0, 0, 16),
-    ];
-    for (kind, at, bytes, align) in segments {
-        file.word(kind).word(PF_R | PF_W);
-        file.long(at)
-            .long(at)
-            .long(at)
-            .long(bytes)
-            .long(bytes)
-            .long(align);
+    for (kind, range, align) in [
+        (PT_LOAD, 0..end, 0x1000),
+        (PT_DYNAMIC, dynamic..end, 8),
+        (PT_GNU_STACK, 0..0, 16),
+    ] {
+        writer.write_program_header(&ProgramHeader {
+            p_type: kind,
+            p_flags: PF_R | PF_W,
+            p_offset: range.start as u64,
+            p_vaddr: range.start as u64,
+            p_paddr: range.start as u64,
+            p_filesz: range.len() as u64,
+            p_memsz: range.len() as u64,
+            p_align: align,
+        });
     }
-    // A table of one bucket, of which nothing hangs, for the one symbol that every table begins with.
-    file.word(1).word(1).word(0).word(0);
-    file.pad(strings + 1);
-    file.0.extend(name.as_bytes());
-    file.0.push(0);
-    file.0.extend(to.unwrap_or_default().as_bytes());
-    file.pad(dynamic);
-    for (tag, value) in entries {
-        file.long(tag as u64).long(value);
+    writer.write_hash(1, 1, |_| None);
+    writer.write_null_dynamic_symbol();
+    writer.write_dynstr();
+    writer.write_align_dynamic();
+    for (tag, name) in names {
+        writer.write_dynamic_string(tag, name)?;
     }
-    file.0
+    for (tag, value) in numbers {
+        writer.write_dynamic(tag, value)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

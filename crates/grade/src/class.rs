@@ -6,16 +6,17 @@
 
 use crate::build::atomically;
 use crate::course::Course;
-use crate::grade::{grade_files, name_of, refused_result};
+use crate::grade::{GradeError, grade_files, name_of, refused_result};
 use crate::hash::sha256;
 use crate::result::Graded;
 use crate::submission::{CollectError, collect};
+use catalog::yaml::YamlError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A submission of a class.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -201,7 +202,7 @@ enum Source<'a> {
     /// One thread is grading it. These were handed in meanwhile, and get the same result.
     Running(Vec<&'a Entry>),
     /// What came of it.
-    Done(Box<Result<Graded, String>>),
+    Done(Box<Result<Graded, Arc<Ungraded>>>),
 }
 
 /// A class that is being graded.
@@ -226,11 +227,11 @@ impl<'a> Grading<'a> {
                 return vec![entry];
             }
             Ok(Err(error)) => {
-                self.record(entry, "", Err(error.to_string()));
+                self.record(entry, "", Err(Arc::new(Ungraded::Grade(error.into()))));
                 return vec![entry];
             }
             Err(_) => {
-                self.record(entry, "", Err(BUG.to_owned()));
+                self.record(entry, "", Err(Arc::new(Ungraded::Bug)));
                 return vec![entry];
             }
         };
@@ -266,8 +267,8 @@ impl<'a> Grading<'a> {
         drop(sources);
         let run = || grade_files(self.course, &files, &entry.name, &mut |_| {});
         let graded = match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(graded) => graded.map_err(|error| error.to_string()),
-            Err(_) => Err(BUG.to_owned()),
+            Ok(graded) => graded.map_err(|error| Arc::new(Ungraded::Grade(error))),
+            Err(_) => Err(Arc::new(Ungraded::Bug)),
         };
         lock(&self.class).sources += 1;
         let done = Source::Done(Box::new(graded.clone()));
@@ -282,21 +283,35 @@ impl<'a> Grading<'a> {
     }
 
     /// Keeps a result under an entry's name.
-    fn record(&self, entry: &Entry, hash: &str, graded: Result<Graded, String>) {
+    fn record(&self, entry: &Entry, hash: &str, graded: Result<Graded, Arc<Ungraded>>) {
         let kept = graded.and_then(|mut graded| {
             graded.submission.name.clone_from(&entry.name);
-            keep(self.course, self.results, hash, &graded).map(|()| graded)
+            keep(self.course, self.results, hash, &graded)
+                .map(|()| graded)
+                .map_err(Arc::new)
         });
         let mut class = lock(&self.class);
         match kept {
             Ok(graded) => class.graded.push(graded),
-            Err(why) => class.failed.push((entry.name.clone(), why)),
+            Err(why) => class.failed.push((entry.name.clone(), why.to_string())),
         }
     }
 }
 
-/// Why there is no result where this program failed.
-const BUG: &str = "racetrap failed: this is a bug of it";
+/// Why there is no result, for a reason that is not the submission's.
+#[derive(Debug, thiserror::Error)]
+enum Ungraded {
+    #[error(transparent)]
+    Grade(GradeError),
+    /// Its result can't be written.
+    #[error("{}: {error}", path.display())]
+    Keep {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error("racetrap failed: this is a bug of it")]
+    Bug,
+}
 
 /// Whoever failed while it held the lock has left no half of anything.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -323,7 +338,7 @@ fn keep(
     results: Option<&Path>,
     hash: &str,
     graded: &Graded,
-) -> Result<(), String> {
+) -> Result<(), Ungraded> {
     let Some(folder) = results else {
         return Ok(());
     };
@@ -332,8 +347,9 @@ fn keep(
         graded: graded.clone(),
     };
     let path = file(folder, &graded.submission.name);
-    let text = serde_json::to_vec_pretty(&kept).map_err(|e| e.to_string())?;
-    atomically(&path, &text).map_err(|e| format!("{}: {e}", path.display()))
+    let text = serde_json::to_vec_pretty(&kept).map_err(std::io::Error::from);
+    let written = text.and_then(|text| atomically(&path, &text));
+    written.map_err(|error| Ungraded::Keep { path, error })
 }
 
 /// Reads what a person has decided otherwise, by the submissions' names.
@@ -341,8 +357,8 @@ fn keep(
 /// # Errors
 ///
 /// What is wrong with it, with its line.
-pub fn overrides(yaml: &str) -> Result<BTreeMap<String, Override>, String> {
-    catalog::yaml::from_str(yaml).map_err(|error| error.to_string())
+pub fn overrides(yaml: &str) -> Result<BTreeMap<String, Override>, YamlError> {
+    catalog::yaml::from_str(yaml)
 }
 
 /// Reads all results of a folder, as several shards have left them; what is no result is left out.

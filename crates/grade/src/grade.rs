@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub enum GradeError {
     /// It can't be read.
     #[error(transparent)]
-    Collect(CollectError),
+    Collect(#[from] CollectError),
     /// It can't be built.
     #[error(transparent)]
     Build(#[from] BuildError),

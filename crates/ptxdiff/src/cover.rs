@@ -25,7 +25,7 @@ use super::class::InstructionClass;
 use super::code::value::Values;
 use super::code::{Code, Root};
 use super::compare::Matching;
-use super::exclusive::{covers_both, exclusive};
+use super::exclusive::{Alternatives, covers_both, exclusive};
 use extent::{Touch, around, bins, by_instruction, regions, shift, touches};
 use std::collections::{HashMap, HashSet};
 
@@ -228,8 +228,13 @@ impl Covering<'_> {
                     && taken.takers.iter().take(WAYS).any(|&twin| {
                         exclusive(self.code[side], twin, own.instruction)
                             && covers_both(
-                                (self.code[other], taken.instruction),
-                                (self.code[side], twin, own.instruction),
+                                self.code[other],
+                                taken.instruction,
+                                &Alternatives {
+                                    code: self.code[side],
+                                    first: twin,
+                                    second: own.instruction,
+                                },
                                 |branch| match side {
                                     0 => self.matching.a_of(branch),
                                     _ => self.matching.b_of(branch),

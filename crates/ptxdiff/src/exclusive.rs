@@ -25,13 +25,29 @@ fn complementary(a: &Instr, b: &Instr) -> bool {
     }
 }
 
-/// Whether instruction `own` is executed wherever `first` and `second` of the other function are, of which only one ever is. `partner` gives
-/// the other function's partner of a branch.
+/// Two instructions of a function, of which only one is ever executed.
+pub struct Alternatives<'c> {
+    /// The function.
+    pub code: &'c Code<'c>,
+    /// One of them.
+    pub first: usize,
+    /// The other.
+    pub second: usize,
+}
+
+/// Whether instruction `own` of a function is executed wherever either of two of the other function is. `partner` gives the other function's
+/// partner of a branch.
 pub fn covers_both(
-    (code, own): (&Code, usize),
-    (other, first, second): (&Code, usize, usize),
+    code: &Code,
+    own: usize,
+    others: &Alternatives<'_>,
     partner: impl Fn(usize) -> Option<usize>,
 ) -> bool {
+    let Alternatives {
+        code: other,
+        first,
+        second,
+    } = *others;
     let instr = &code.instructions[own];
     if instr.instr.guard.is_some() {
         return false;

@@ -18,6 +18,7 @@ use detect::rules::Level;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 /// Why a finding does not count.
@@ -40,7 +41,7 @@ pub enum Accepted {
 /// What a check has looked at, and what its verdict is if its findings do not count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
-    /// The source file or the program, without folders; empty if the check ended before it began.
+    /// The source file or the program, by its [path](path_from_here); empty if the check ended before it began.
     pub file: String,
     /// The kernels that ran, without parameters; `None` if it is not known which.
     pub kernels: Option<Vec<String>>,
@@ -50,6 +51,31 @@ pub struct Judged {
     pub warnings_fail: bool,
     /// Of a case, what it would be if the findings that it does not expect did not count.
     pub otherwise: Option<Otherwise>,
+}
+
+/// A path as baselines name it, so that two files of one name are two: relative to the working folder where it is below it, without `.` and,
+/// as far as its text tells, without `..`, with `/` on every system.
+pub fn path_from_here(path: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path_from(path, &here)
+}
+
+fn path_from(path: &str, here: &Path) -> String {
+    let whole = Path::new(path);
+    let below = whole.strip_prefix(here).unwrap_or(whole);
+    let mut parts: Vec<String> = Vec::new();
+    for part in below.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if parts.last().is_some_and(|p| p != ".." && !p.is_empty()) => {
+                parts.pop();
+            }
+            // Before the first slash.
+            Component::RootDir => parts.push(String::new()),
+            other => parts.push(other.as_os_str().to_string_lossy().into_owned()),
+        }
+    }
+    parts.join("/")
 }
 
 /// What is left of a case without the findings that somebody has accepted.

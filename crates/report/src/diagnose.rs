@@ -240,7 +240,6 @@ fn running_together<'a>(ends: &[End], guilty: &'a [Guilty]) -> Vec<(End, &'a Gui
 
 fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Label {
     let step = end.launch as usize;
-    let place = finding.place.as_ref();
     let (who, mut text) = match &steps[step] {
         View::Host(view) => (None, view.who.clone()),
         View::Kernel(view) => {
@@ -267,7 +266,7 @@ fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Labe
     };
     text += " ";
     let reads = copy_reads(end, finding);
-    text += &action(end, place, steps[step].memory(), end.threads > 1, reads);
+    text += &action(end, finding, steps[step].memory(), end.threads > 1, reads);
     Label {
         source: one.frames[0].file.clone(),
         line: one.frames[0].line,

@@ -57,7 +57,7 @@ pub(super) fn compile(
     if compiled.is_ok() && job.source.is_some() {
         compiled = job.instantiate(compiled).map_err(start)?;
     }
-    compiled.map_err(refused)
+    compiled.map_err(|Messages(text)| refused(text))
 }
 
 fn arguments(
@@ -92,6 +92,10 @@ fn arguments(
     Ok(arguments)
 }
 
+/// What the compiler said of a source that it refused.
+#[derive(Debug)]
+struct Messages(String);
+
 /// One compilation, as far as it has come.
 struct Job<'j> {
     root: &'j Path,
@@ -113,11 +117,13 @@ impl Job<'_> {
     /// what is left.
     fn compile(
         &mut self,
-        mut run: impl FnMut(&Self) -> std::io::Result<Result<String, String>>,
-    ) -> std::io::Result<Result<String, String>> {
+        mut run: impl FnMut(&Self) -> std::io::Result<Result<String, Messages>>,
+    ) -> std::io::Result<Result<String, Messages>> {
         let mut last = run(self)?;
         for _ in 0..STEPS {
-            let Err(messages) = &last else { break };
+            let Err(Messages(messages)) = &last else {
+                break;
+            };
             if !self.leave_out(messages) {
                 break;
             }
@@ -130,8 +136,8 @@ impl Job<'_> {
     /// came of the source without them.
     fn instantiate(
         &mut self,
-        without: Result<String, String>,
-    ) -> std::io::Result<Result<String, String>> {
+        without: Result<String, Messages>,
+    ) -> std::io::Result<Result<String, Messages>> {
         let whole = std::fs::read_to_string(self.file)?;
         let all = instances(&whole);
         if all.is_empty() {
@@ -155,7 +161,7 @@ impl Job<'_> {
     }
 
     /// Compiles what is left; the messages where it is refused.
-    fn run(&self) -> std::io::Result<Result<String, String>> {
+    fn run(&self) -> std::io::Result<Result<String, Messages>> {
         let (script, ptx) = (self.folder.join("nvrtc.py"), self.folder.join("out.ptx"));
         std::fs::write(&script, SCRIPT)?;
         let source = match &self.source {
@@ -189,9 +195,8 @@ impl Job<'_> {
         if output.status.success() {
             return std::fs::read_to_string(&ptx).map(Ok);
         }
-        Ok(Err(String::from_utf8_lossy(&output.stderr)
-            .trim_end()
-            .to_owned()))
+        let said = String::from_utf8_lossy(&output.stderr);
+        Ok(Err(Messages(said.trim_end().to_owned())))
     }
 
     /// Leaves out what the compiler's messages name, as far as it is no device code. Gives whether there is anything new to try.
@@ -315,9 +320,12 @@ mod tests {
                     );
                 }
             }
-            Ok(reply.map_or(Ok("PTX".to_owned()), |messages| Err(messages.to_owned())))
+            Ok(match reply {
+                Some(messages) => Err(Messages(messages.to_owned())),
+                None => Ok("PTX".to_owned()),
+            })
         });
-        assert_eq!(compiled.unwrap().as_deref(), Ok("PTX"));
+        assert_eq!(compiled.unwrap().unwrap(), "PTX");
         assert_eq!(next, steps.len() + 1);
         let sent = job.source.unwrap();
         let kept: Vec<&str> = sent.text().lines().map(str::trim).collect();

@@ -5,7 +5,7 @@ use catalog::load::{Catalog, Entry};
 use catalog::pinned::stable_hash;
 use clap::{Args, Subcommand};
 use device::job::{Job, Step};
-use evidence::counters::{self, EXPLAINED, METRICS, Measured, Recording};
+use evidence::counters::{self, EXPLAINED, METRICS, Measured, Recording, Uncounted};
 use report::Failure;
 use report::exit;
 use report::terminal::thousands;
@@ -129,7 +129,7 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
         let now = catalog
             .find(case)
             .ok_or_else(|| "the case no longer exists".to_owned());
-        let now = now.and_then(|entry| counted(&catalog, entry));
+        let now = now.and_then(|entry| counted(&catalog, entry).map_err(|e| e.to_string()));
         let (job, simulated) = match now {
             Ok(now) => now,
             Err(why) => {
@@ -193,9 +193,9 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
 }
 
 /// The hash of a case's job, and the simulator's counts.
-fn counted(catalog: &Catalog, entry: &Entry) -> Result<(String, counters::Counts), String> {
-    let job = counters::job(catalog, entry).map_err(|e| e.to_string())?;
-    let counts = counters::simulated(catalog, entry).map_err(|e| e.to_string())?;
+fn counted(catalog: &Catalog, entry: &Entry) -> Result<(String, counters::Counts), Uncounted> {
+    let job = counters::job(catalog, entry)?;
+    let counts = counters::simulated(catalog, entry)?;
     Ok((stable_hash([text(&job).as_str()]), counts))
 }
 

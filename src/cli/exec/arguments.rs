@@ -1,6 +1,7 @@
 //! The command line of `racetrap exec`, as options of the run and as the command that repeats it.
 
 use crate::cli::accept::AcceptArgs;
+use crate::cli::expected::Expected;
 use crate::cli::report_files::AlsoArgs;
 use crate::cli::value_enums::choice;
 use check::verdict::quote;
@@ -158,13 +159,13 @@ pub struct ExecArgs {
 }
 
 /// `sm_90` or `90`
-pub(super) fn capability(text: &str) -> Result<u32, String> {
+pub(super) fn capability(text: &str) -> Result<u32, Expected> {
     let digits = text
         .trim_start_matches("sm_")
         .trim_start_matches("compute_");
     match digits.parse() {
         Ok(number @ (75 | 80 | 86 | 87 | 89 | 90 | 100 | 103 | 110 | 120 | 121)) => Ok(number),
-        _ => Err("one of sm_75, sm_80, sm_90".into()),
+        _ => Err(Expected("one of sm_75, sm_80, sm_90")),
     }
 }
 
@@ -284,4 +285,23 @@ pub(super) fn misplaced(command: &[OsString]) -> Option<&str> {
     let own = words.take_while(|word| *word != "--");
     let mut names = own.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
     names.find(|name| OURS.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misplaced;
+    use std::ffi::OsString;
+
+    #[test]
+    fn options_behind_the_program_are_noticed() {
+        let of = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            misplaced(&words).map(str::to_owned)
+        };
+        assert_eq!(of("prog.cu --format html").as_deref(), Some("--format"));
+        assert_eq!(of("prog.cu 7 --report=r.html").as_deref(), Some("--report"));
+        // What is no option of ours, and what is plainly the program's.
+        assert_eq!(of("./prog --size 7"), None);
+        assert_eq!(of("./prog -- --format html"), None);
+    }
 }

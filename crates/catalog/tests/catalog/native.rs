@@ -311,7 +311,10 @@ fn what_says_nothing_about_the_case_is_inconclusive() {
         );
     }
     let error = probe(&mut Broken, Duration::from_secs(1)).unwrap_err();
-    assert_eq!(error, "the device process was killed by signal 11");
+    assert_eq!(
+        error.to_string(),
+        "the device process was killed by signal 11"
+    );
 }
 
 #[test]

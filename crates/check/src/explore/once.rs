@@ -27,7 +27,27 @@ pub(super) struct Run {
     pub larger: Vec<Option<Need>>,
 }
 
+/// What one run may take, and what it keeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunOptions {
+    /// The time that is left.
+    pub time: Option<Duration>,
+    /// How many cores.
+    pub jobs: usize,
+    /// Whether what its threads do to memory is written down.
+    pub communication: bool,
+}
+
 impl Exploration<'_> {
+    /// A run on all cores, of which nothing is written down.
+    pub(super) fn unrecorded(&self) -> RunOptions {
+        RunOptions {
+            time: self.left(),
+            jobs: self.jobs,
+            communication: false,
+        }
+    }
+
     /// One schedule; again with larger buffers, for as long as a guessed one is too small.
     pub(super) fn run(
         &self,
@@ -38,8 +58,11 @@ impl Exploration<'_> {
         grown: &mut Vec<usize>,
     ) -> Result<Run, Error> {
         loop {
-            let how = (self.left(), self.jobs, recorded);
-            let run = self.once(program, plan, schedule, how)?;
+            let options = RunOptions {
+                communication: recorded,
+                ..self.unrecorded()
+            };
+            let run = self.once(program, plan, schedule, options)?;
             if self.out_of_time() || !enlarge(plan, &run.needs, grown) {
                 return Ok(run);
             }
@@ -53,13 +76,13 @@ impl Exploration<'_> {
         others || *schedule == ScheduleSpec::Lockstep
     }
 
-    /// One schedule with the plan as it is: within a time, on some cores, with what its threads do to memory written down or not.
+    /// One schedule with the plan as it is.
     pub(super) fn once(
         &self,
         program: &Program,
         plan: &Plan,
         schedule: &ScheduleSpec,
-        (left, jobs, communication): (Option<Duration>, usize, bool),
+        options: RunOptions,
     ) -> Result<Run, Error> {
         if self.watch.cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
@@ -67,12 +90,12 @@ impl Exploration<'_> {
         let mut session = Session::new(Options {
             schedule: schedule.clone(),
             limits: Limits {
-                wall: left,
+                wall: options.time,
                 live: self.watch.live().cloned(),
                 ..self.limits.clone()
             },
-            jobs,
-            communication,
+            jobs: options.jobs,
+            communication: options.communication,
             perf: self.perf && self.counts(schedule),
             device_bytes: self.memory,
         });

@@ -133,8 +133,7 @@ impl Exploration<'_> {
     ///
     /// As [`Exploration::explore`].
     pub fn guilty(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
-        let how = (self.left(), self.jobs, false);
-        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, self.unrecorded())?;
         self.work.spend(run.outcome.steps);
         let only = |rule| matches!(rule, Rule::DataRace | Rule::InsufficientScope);
         Ok(deeds_of(&run, plan, &only))
@@ -146,8 +145,7 @@ impl Exploration<'_> {
     ///
     /// As [`Exploration::explore`].
     pub fn errors(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
-        let how = (self.left(), self.jobs, false);
-        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, self.unrecorded())?;
         self.work.spend(run.outcome.steps);
         Ok(deeds_of(&run, plan, &|_| true))
     }
@@ -159,8 +157,7 @@ impl Exploration<'_> {
     /// As [`Exploration::explore`].
     pub fn soon(&self, program: &Program, plan: &Plan, steps: u64) -> Result<HashSet<Deed>, Error> {
         let short = self.within(steps);
-        let how = (self.left(), self.jobs, false);
-        let run = short.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        let run = short.once(program, plan, &ScheduleSpec::Lockstep, self.unrecorded())?;
         self.work.spend(run.outcome.steps);
         let findings = run.outcome.findings.iter();
         let of_shared = findings.filter(|f| {

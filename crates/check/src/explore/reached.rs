@@ -13,8 +13,7 @@ impl Exploration<'_> {
     ///
     /// As [`Exploration::explore`].
     pub fn reached(&self, program: &Program, plan: &Plan) -> Result<(usize, usize), Error> {
-        let how = (self.left(), self.jobs, false);
-        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, self.unrecorded())?;
         self.work.spend(run.outcome.steps);
         let (_, block) = self.shape(plan);
         let warps = block.count().div_ceil(32) as u32;

@@ -29,12 +29,7 @@ impl Exploration<'_> {
         let run = |length: u64, of: &[usize]| {
             let mut tight = plan.clone();
             of.iter().for_each(|index| tight.set_length(*index, length));
-            let run = self.once(
-                program,
-                &tight,
-                &ScheduleSpec::Lockstep,
-                (self.left(), self.jobs, false),
-            )?;
+            let run = self.once(program, &tight, &ScheduleSpec::Lockstep, self.unrecorded())?;
             Ok((run, tight))
         };
         let (first, tight) = run(count, candidates)?;
@@ -62,8 +57,7 @@ impl Exploration<'_> {
         plan: &Plan,
         sources: &mut Sources,
     ) -> Result<Vec<(usize, Diagnostic)>, Error> {
-        let how = (self.left(), self.jobs, false);
-        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, self.unrecorded())?;
         Ok(self.past(build, program, (&run, plan), sources))
     }
 

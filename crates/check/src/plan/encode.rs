@@ -4,8 +4,9 @@ use super::fill::fill;
 use super::fits::untyped;
 use super::layout::{alignment, field_type};
 use super::{Origin, Place, Plan, PlannedBuffer};
-use crate::argument::{BufferSpec, Fill, Value, number_bytes};
+use crate::argument::{BufferSpec, Fill, Value};
 use crate::error::{Error, ErrorKind};
+use crate::number::number_bytes;
 use crate::parameters::{Kind, Parameter};
 use crate::tensor::{Contents, TensorSpec};
 use report::terminal::thousands;
@@ -146,10 +147,12 @@ impl Encoder<'_, '_> {
         };
         match (value, parameter.kind) {
             (Value::Scalar(text, None), Kind::Scalar(element)) => {
-                number_bytes(text, untyped(text, element, parameter)).map_err(fail)
+                number_bytes(text, untyped(text, element, parameter))
+                    .map_err(|e| fail(e.to_string()))
             }
             (Value::Scalar(text, None), _) => {
-                let mut bytes = number_bytes(text, ElementType::I64).map_err(fail)?;
+                let mut bytes =
+                    number_bytes(text, ElementType::I64).map_err(|e| fail(e.to_string()))?;
                 bytes.resize(parameter.bytes as usize, 0);
                 Ok(bytes)
             }
@@ -167,7 +170,7 @@ impl Encoder<'_, '_> {
         match value {
             Value::Scalar(text, _) => {
                 let ty = field_type(value).unwrap_or(ElementType::I32);
-                number_bytes(text, ty).map_err(fail)
+                number_bytes(text, ty).map_err(|e| fail(e.to_string()))
             }
             Value::Bytes(bytes) => Ok(bytes.clone()),
             Value::Same(_) | Value::Function(_) => {

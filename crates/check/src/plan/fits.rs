@@ -1,8 +1,9 @@
 //! Whether a value that was given can be passed to a parameter, and what is wrong with it otherwise.
 
 use super::layout::fields_layout;
-use crate::argument::{BufferSpec, Fill, Value, number_bytes};
+use crate::argument::{BufferSpec, Fill, Value};
 use crate::error::{Error, ErrorKind};
+use crate::number::number_bytes;
 use crate::parameters::{Kind, Parameter, Parameters};
 use crate::tensor::Contents;
 use session::buffer::ElementType;
@@ -122,7 +123,7 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
         (Value::Scalar(text, None), Kind::Scalar(element)) => {
             match number_bytes(text, untyped(text, element, parameter)) {
                 Ok(_) => Ok(()),
-                Err(what) => wrong(what),
+                Err(error) => wrong(error.to_string()),
             }
         }
         (Value::Scalar(_, Some(ty)), Kind::Scalar(_)) if ty.bytes() as u32 != parameter.bytes => {

@@ -1,6 +1,7 @@
 //! The layout of a struct that is given field by field: sizes and alignments as C++ has them.
 
-use crate::argument::{Value, number_bytes};
+use crate::argument::Value;
+use crate::number::{NumberError, number_bytes};
 use session::buffer::ElementType;
 use simt::tensor_map;
 
@@ -30,7 +31,7 @@ pub(super) fn alignment(field: &Value) -> usize {
 }
 
 /// Bytes of a struct laid out as C++ does.
-pub(super) fn fields_layout(fields: &[Value]) -> Result<usize, String> {
+pub(super) fn fields_layout(fields: &[Value]) -> Result<usize, NumberError> {
     let mut end = 0usize;
     for field in fields {
         end = end.next_multiple_of(alignment(field));

@@ -68,8 +68,8 @@ fn record(node: Node) -> Record {
     let text = said("text")
         .or_else(|| said("exception"))
         .unwrap_or_default();
-    let (kind, severity) =
-        known(node, &name).unwrap_or_else(|unknown| (Kind::Unknown(unknown), Severity::Error));
+    let (kind, severity) = known(node, &name)
+        .unwrap_or_else(|unknown| (Kind::Unknown(unknown.to_string()), Severity::Error));
     let ends = match kind {
         Kind::Race => what.map(sides).unwrap_or_default(),
         Kind::Hazard(_) => what.map(threads).unwrap_or_default(),
@@ -103,8 +103,22 @@ fn record(node: Node) -> Record {
     }
 }
 
+/// A report of a form that is not known.
+#[derive(Debug, thiserror::Error)]
+enum UnknownReport {
+    /// The kind, and what is said of it.
+    #[error("{}", .0.join(": "))]
+    Kind(Vec<String>),
+    /// The kind is known, and this level is not one of it.
+    #[error("{kind} of level {level}")]
+    Level { kind: String, level: String },
+    /// The kind is known, and has no level.
+    #[error("{kind} of no level")]
+    NoLevel { kind: String },
+}
+
 /// What kind of report it is, and how bad; else what about it is not known.
-fn known(record: Node, name: &str) -> Result<(Kind, Severity), String> {
+fn known(record: Node, name: &str) -> Result<(Kind, Severity), UnknownReport> {
     let what = child(record, "what");
     let said = |key| what.and_then(|what| text_of(what, key)).unwrap_or_default();
     let (kind, has_level) = match name {
@@ -138,17 +152,21 @@ fn known(record: Node, name: &str) -> Result<(Kind, Severity), String> {
     };
     let Some(kind) = kind else {
         let details = [said("text"), said("type"), said("error"), said("exception")];
-        let details: Vec<_> = details.into_iter().filter(|d| !d.is_empty()).collect();
-        return Err(match details.is_empty() {
-            true => name.to_owned(),
-            false => format!("{name}: {}", details.join(": ")),
-        });
+        let said = [name.to_owned()].into_iter().chain(details);
+        return Err(UnknownReport::Kind(
+            said.filter(|words| !words.is_empty()).collect(),
+        ));
     };
     match (text_of(record, "level").as_deref(), has_level) {
         (Some("Error"), true) | (None, false) => Ok((kind, Severity::Error)),
         (Some("Warning"), true) => Ok((kind, Severity::Warning)),
-        (Some(level), _) => Err(format!("{name} of level {level}")),
-        (None, true) => Err(format!("{name} of no level")),
+        (Some(level), _) => Err(UnknownReport::Level {
+            kind: name.to_owned(),
+            level: level.to_owned(),
+        }),
+        (None, true) => Err(UnknownReport::NoLevel {
+            kind: name.to_owned(),
+        }),
     }
 }
 

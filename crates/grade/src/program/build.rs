@@ -4,7 +4,7 @@ use crate::assignment::{Build, BuildKind};
 use crate::build::{BuildError, Compiler, Source, at, words};
 use crate::line_directives;
 use crate::result::Refused;
-use context::fatbin::Room;
+use context::fatbin::{FatbinError, Room};
 use context::options::{Instead, LeaveOut, Options};
 use exec::{build::flags, library, program::Program, toolkit, untrusted_program};
 use std::collections::BTreeMap;
@@ -206,7 +206,7 @@ impl Compiler {
                 leave_out: None,
                 texts: source.files.clone(),
             })),
-            Err(what) => refused(what, String::new()),
+            Err(why) => refused(why.to_string(), String::new()),
         }
     }
 }
@@ -221,17 +221,30 @@ fn executable(path: &Path) -> std::io::Result<()> {
 }
 
 /// Why a program can't be watched.
-fn judged(program: &Path, library: &Path, build: &Build) -> std::io::Result<Result<(), String>> {
+#[derive(Debug, thiserror::Error)]
+enum Unwatchable {
+    #[error(transparent)]
+    Evades(#[from] untrusted_program::Evasion),
+    #[error(transparent)]
+    DeviceCode(#[from] FatbinError),
+}
+
+/// Whether a program can be watched.
+fn judged(
+    program: &Path,
+    library: &Path,
+    build: &Build,
+) -> std::io::Result<Result<(), Unwatchable>> {
     let known = Program::read(program)?;
     if known.has_static_runtime() {
-        return Ok(Err(untrusted_program::Evasion::NoRuntime.to_string()));
+        return Ok(Err(untrusted_program::Evasion::NoRuntime.into()));
     }
     let data = std::fs::read(program)?;
     if let Err(error) = exec::program::device_code(&data, capability(build), Room::of(CODE)) {
-        return Ok(Err(error.to_string()));
+        return Ok(Err(error.into()));
     }
-    Ok(untrusted_program::judge(&data, &std::fs::read(library)?)
-        .map_err(|evasion| evasion.to_string()))
+    let judged = untrusted_program::judge(&data, &std::fs::read(library)?);
+    Ok(judged.map_err(Unwatchable::from))
 }
 
 /// The folders of a build.

@@ -72,6 +72,17 @@ pub struct Changes {
     pub dropped: u64,
 }
 
+/// Why a text is no baseline.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// It is no JSON of the layout.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It has a layout of another version.
+    #[error("version {0} of the layout is not known, only {VERSION}")]
+    Version(u32),
+}
+
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -111,14 +122,11 @@ impl Baseline {
     ///
     /// # Errors
     ///
-    /// It is no JSON of this layout, in a sentence with the place.
-    pub fn parse(text: &str) -> Result<Baseline, String> {
-        let file: File = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    /// It is no JSON of this layout.
+    pub fn parse(text: &str) -> Result<Baseline, BaselineError> {
+        let file: File = serde_json::from_str(text)?;
         if file.version != VERSION {
-            return Err(format!(
-                "version {} of the layout is not known, only {VERSION}",
-                file.version
-            ));
+            return Err(BaselineError::Version(file.version));
         }
         let mut entries: BTreeMap<Key, Known> = BTreeMap::new();
         for entry in file.findings {

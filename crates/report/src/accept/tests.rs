@@ -42,7 +42,7 @@ fn a_baseline_reads_well_and_survives_its_file() {
     let found = report(vec![samples::race(), samples::ptx_only()], None);
     let baseline = made(&found);
     insta::assert_snapshot!(baseline.render());
-    assert_eq!(Baseline::parse(&baseline.render()), Ok(baseline));
+    assert_eq!(Baseline::parse(&baseline.render()).unwrap(), baseline);
     for wrong in [
         "",
         "[]",
@@ -256,4 +256,20 @@ fn notes_and_warnings_count_as_the_command_says() {
     found.checks[0].judged.warnings_fail = true;
     accept(&mut found, &with(&baseline));
     assert!(!found.checks[0].ok);
+}
+
+#[test]
+fn files_of_one_name_are_told_apart_by_their_paths() {
+    let named = |path: &str| path_from(path, Path::new("/home/me/project"));
+    for (path, name) in [
+        ("k.cu", "k.cu"),
+        ("./k.cu", "k.cu"),
+        ("a/k.cu", "a/k.cu"),
+        ("a/./b/../k.cu", "a/k.cu"),
+        ("/home/me/project/a/k.cu", "a/k.cu"),
+        ("/home/me/other/k.cu", "/home/me/other/k.cu"),
+        ("../other/k.cu", "../other/k.cu"),
+    ] {
+        assert_eq!(named(path), name, "{path}");
+    }
 }

@@ -6,7 +6,7 @@ use crate::memory::MemoryNames;
 use crate::own_line::of_toolkit;
 use crate::rule_text::RuleText;
 use crate::terminal::counted;
-use detect::finding::{Action, End, Finding, Place};
+use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
 use simt::observer::{Order, Scope};
 use std::collections::BTreeSet;
@@ -22,11 +22,13 @@ pub(super) fn triple([x, y, z]: [u32; 3]) -> String {
 
 pub(super) fn action(
     end: &End,
-    place: Option<&Place>,
+    finding: &Finding,
     names: &MemoryNames,
     plural: bool,
     reads: bool,
 ) -> String {
+    let place = finding.place.as_ref();
+    let of_registers = matches!(finding.detail, Detail::Registers(_));
     let s = if plural { "" } else { "s" };
     let what = place.map_or_else(|| "here".to_string(), |p| names.describe(p));
     let how = match end.order {
@@ -35,8 +37,8 @@ pub(super) fn action(
         Some((_, scope)) => format!(" ({})", scope_name(scope)),
     };
     match end.action {
-        Action::Read if place.is_none() => format!("read{s} a register of it"),
-        Action::Write if place.is_none() => format!("write{s} a register of it"),
+        Action::Read if of_registers => format!("read{s} a register of it"),
+        Action::Write if of_registers => format!("write{s} a register of it"),
         Action::Read => format!("read{s} {what}{how}"),
         Action::Write => format!("write{s} {what}{how}"),
         Action::Atomic => format!("update{s} {what} atomically{how}"),

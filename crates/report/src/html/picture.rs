@@ -196,12 +196,13 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
                 }
             }
             @if let (Some((earlier, later)), Some(gap)) = (pair, gap) {
-                (missing(diagnostic, shown[later].by.is_some(), y(gap) - ROW, width))
                 @if let (Some(from), Some(to)) = (lane_of(shown[earlier]), lane_of(shown[later])) {
                     @if from != to {
                         path.unordered d={ "M " (x(from)) " " (y(earlier) + 7) " L " (x(to)) " " (y(later) - 7) } {}
                     }
                 }
+                // Over that line, or its words could not be read.
+                (missing(diagnostic, shown[later].by.is_some(), y(gap) - ROW, width))
             }
         }
     }

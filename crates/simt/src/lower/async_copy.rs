@@ -15,11 +15,11 @@ impl Lowering<'_> {
     pub(super) fn async_copy(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let spaces: Vec<Space> = t.modifiers.spaces().collect();
         if spaces != [Space::Shared, Space::Global] {
-            return Err(String::from("a copy between these spaces"));
+            return Err("a copy between these spaces".into());
         }
         let bytes = match self.operand(i, 2)? {
             Operand::Int(bytes @ (4 | 8 | 16), _) => *bytes as u32,
-            _ => return Err(String::from("a copy of this size")),
+            _ => return Err("a copy of this size".into()),
         };
         let to = self.address(self.operand(i, 0)?, AddressSpace::Shared)?;
         let from = self.address(self.operand(i, 1)?, AddressSpace::Global)?;
@@ -80,7 +80,7 @@ impl Lowering<'_> {
                 Some(groups)
             }
             (Opcode::CpAsyncWaitAll, None) => None,
-            _ => return Err(String::from("a wait of this form")),
+            _ => return Err("a wait of this form".into()),
         };
         self.emit(Op::WaitGroup(newest));
         Ok(())

@@ -18,7 +18,7 @@ impl Lowering<'_> {
     pub(super) fn bulk_copy(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         for later in [Modifier::CpMask, Modifier::IgnoreOob] {
             if t.has(later) {
-                return Err(String::from("a bulk copy of this form (sm_100)"));
+                return Err("a bulk copy of this form (sm_100)".into());
             }
         }
         let spaces: Vec<Space> = t.modifiers.spaces().collect();
@@ -30,7 +30,7 @@ impl Lowering<'_> {
             }
             [Space::SharedCluster, Space::Shared] => (AddressSpace::Shared, AddressSpace::Shared),
             [Space::Global, Space::Shared] => (AddressSpace::Global, AddressSpace::Shared),
-            _ => return Err(String::from("a bulk copy between these spaces")),
+            _ => return Err("a bulk copy between these spaces".into()),
         };
         let reduce = match t.opcode {
             Opcode::CpReduceAsyncBulk => Some(self.reduction(t)?),
@@ -46,7 +46,7 @@ impl Lowering<'_> {
                 Some(self.completion((object.base, object.offset)))
             }
             false if to == AddressSpace::Global => None,
-            false => return Err(String::from("a bulk copy that completes in this way")),
+            false => return Err("a bulk copy that completes in this way".into()),
         };
         // In pieces of 16 bytes; what they pass through is nobody's register.
         let regs = std::array::from_fn(|k| match k {
@@ -91,7 +91,7 @@ impl Lowering<'_> {
     /// `st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.vec}.type [a], b, [mbar]` and `red.async` with an operation.
     pub(super) fn async_store(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         if !t.has(Modifier::CompleteTxBytes) {
-            return Err(String::from("an asynchronous store of this form (sm_100)"));
+            return Err("an asynchronous store of this form (sm_100)".into());
         }
         let reduce = match t.opcode {
             Opcode::RedAsync => Some(self.reduction(t)?),
@@ -133,7 +133,7 @@ impl Lowering<'_> {
             Some(Operand::Int(groups, _)) => {
                 u32::try_from(*groups).map_err(|_| "that many groups")?
             }
-            _ => return Err(String::from("a wait of this form")),
+            _ => return Err("a wait of this form".into()),
         };
         let read = t.has(Modifier::Read);
         self.emit(Op::WaitBulk { newest, read });

@@ -1,6 +1,6 @@
 //! Branches and calls (PTX ISA, "Control Flow Instructions").
 
-use super::operand::Decoded;
+use super::operand::{Decoded, Undecodable};
 use super::{Jump, Lowering};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
@@ -21,7 +21,7 @@ impl<'m> Lowering<'m> {
         if t.control == Control::IndexedBranch {
             let index = self.source(self.operand(i, 0)?, RegisterClass::W(32), ScalarType::U32)?;
             let Operand::Name(list, None) = self.operand(i, 1)? else {
-                return Err(String::from("a branch without a list of targets"));
+                return Err("a branch without a list of targets".into());
             };
             let labels = self
                 .scopes
@@ -40,7 +40,7 @@ impl<'m> Lowering<'m> {
             return Ok(());
         }
         let Operand::Name(label, None) = self.operand(i, 0)? else {
-            return Err(String::from("a branch to this kind of target"));
+            return Err("a branch to this kind of target".into());
         };
         self.jumps.push(Jump {
             at: self.code.len(),
@@ -86,7 +86,7 @@ impl<'m> Lowering<'m> {
             return Ok(());
         }
         let Operand::Name(name, None) = callee else {
-            return Err(String::from("a call of this form"));
+            return Err("a call of this form".into());
         };
         // The device's runtime comes with relocatable device code; what it does is ours to do.
         let own = System::named(name).filter(|system| system.is_of_device_runtime());
@@ -108,9 +108,7 @@ impl<'m> Lowering<'m> {
             {
                 self.program.sites[self.site.0 as usize].no_body = Some(name.clone());
             }
-            return Err(format!(
-                "the function `{name}`, which this PTX does not define"
-            ));
+            return Err(Undecodable::NoBody(name.clone()));
         };
         self.emit(Op::System(Box::new(SystemCall {
             which,

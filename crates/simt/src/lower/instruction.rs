@@ -1,7 +1,7 @@
 //! One instruction: which file decodes it, and arithmetic.
 
 use super::Lowering;
-use super::operand::Decoded;
+use super::operand::{Decoded, Undecodable};
 use crate::alu::{self, AluOp};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
@@ -25,7 +25,7 @@ impl<'m> Lowering<'m> {
         });
         self.program.sites[self.site.0 as usize].instruction = typed;
         if let Err(why) = decoded {
-            self.program.sites[self.site.0 as usize].missing = Some(why);
+            self.program.sites[self.site.0 as usize].missing = Some(why.to_string());
             self.code.truncate(code);
             self.jumps.truncate(jumps);
             self.emit(Op::Unsupported);
@@ -41,7 +41,7 @@ impl<'m> Lowering<'m> {
             Some((slot, RegisterClass::P)) => {
                 Ok(if guard.negated { slot.inverted() } else { slot })
             }
-            _ => Err(String::from("a guard that is not a predicate")),
+            _ => Err("a guard that is not a predicate".into()),
         }
     }
 
@@ -151,12 +151,12 @@ impl<'m> Lowering<'m> {
     pub(super) fn operand<'i>(&self, i: &'i Instruction, index: usize) -> Decoded<&'i Operand> {
         i.operands
             .get(index)
-            .ok_or_else(|| String::from("too few operands"))
+            .ok_or(Undecodable::Form("too few operands"))
     }
 
     fn lookup(&self, t: &TypedInstruction) -> Decoded<AluOp> {
         alu::lookup(&t.opcode, &t.modifiers, t.operands.len())
-            .ok_or_else(|| String::from("not implemented"))
+            .ok_or(Undecodable::Form("not implemented"))
     }
 
     fn arithmetic(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
@@ -173,7 +173,7 @@ impl<'m> Lowering<'m> {
             sources = sources.into_iter().flat_map(elements).collect();
         }
         if sources.len() != ins.len() {
-            return Err(String::from("an operand count that is not implemented"));
+            return Err("an operand count that is not implemented".into());
         }
         for (k, class) in ins.iter().enumerate() {
             s[k] = self.source(sources[k], *class, ty)?;
@@ -260,7 +260,7 @@ impl<'m> Lowering<'m> {
         let combine = match (bool_op(t), i.operands.get(3)) {
             (Some(op), Some(c)) => Some((op, self.source(c, RegisterClass::P, ScalarType::Pred)?)),
             (None, None) => None,
-            _ => return Err(String::from("a combination that is not implemented")),
+            _ => return Err("a combination that is not implemented".into()),
         };
         if combine.is_none() && q == Slot::NONE && matches!(f, AluOp::WW_P(_) | AluOp::DD_P(_)) {
             self.emit(Op::Alu {
@@ -312,7 +312,7 @@ impl<'m> Lowering<'m> {
         match self.register(operand) {
             Some((slot, RegisterClass::P)) => Ok(slot),
             None if matches!(operand, Operand::Name(n, None) if n == "_") => Ok(Slot::NONE),
-            _ => Err(String::from("a destination that is not a predicate")),
+            _ => Err("a destination that is not a predicate".into()),
         }
     }
 
@@ -384,7 +384,7 @@ impl<'m> Lowering<'m> {
         let s = self.source(from, class, ty)?;
         let (d, after) = self.destination(to, class)?;
         let f = match class {
-            RegisterClass::W(8) => return Err(String::from("mov of 8 bits")),
+            RegisterClass::W(8) => return Err("mov of 8 bits".into()),
             _ => self.lookup(t)?,
         };
         self.emit(Op::Alu {

@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use super::memory::{Access, Where};
-use super::operand::Decoded;
+use super::operand::{Decoded, Undecodable};
 use crate::matrix::{
     Arrangement, BitOperation, Element, Fragment, Gather, Held, MatrixOp, Place, Product,
 };
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         for part in parts {
             let (slot, after) = self.destination(part, class)?;
             if after.is_some() {
-                return Err(String::from("a destination of the wrong kind"));
+                return Err("a destination of the wrong kind".into());
             }
             slots.push(slot);
         }
@@ -114,7 +114,7 @@ impl Lowering<'_> {
             arrangement,
         };
         if !fragment.is_whole() {
-            return Err(String::from("a matrix of this shape, type and registers"));
+            return Err("a matrix of this shape, type and registers".into());
         }
         let places = self
             .fragments
@@ -310,7 +310,7 @@ impl Lowering<'_> {
                 let slot = self.source(&address.base, W, ScalarType::U32)?;
                 Ok((Base::W(slot), address.offset))
             }
-            _ => Err(String::from("an address of this form")),
+            _ => Err("an address of this form".into()),
         }
     }
 
@@ -319,7 +319,7 @@ impl Lowering<'_> {
         let wmma = t.opcode == Opcode::WmmaMma;
         let placed = t.has(Modifier::Row) && t.has(Modifier::Col);
         if !(wmma || placed) {
-            return Err(String::from("mma of this form"));
+            return Err("mma of this form".into());
         }
         let other = [
             Modifier::Sp,
@@ -330,10 +330,10 @@ impl Lowering<'_> {
             Modifier::KindMxf4nvf4,
         ];
         if other.into_iter().any(|m| t.has(m)) || i.operands.len() != 4 {
-            return Err(String::from("mma of this form"));
+            return Err("mma of this form".into());
         }
         if !matches!(t.modifiers.rounding(), None | Some(Rounding::NearestEven)) {
-            return Err(String::from("mma with this rounding"));
+            return Err("mma with this rounding".into());
         }
         let types: Vec<Element> = t
             .modifiers
@@ -345,7 +345,7 @@ impl Lowering<'_> {
             // `wmma.mma` of `.f16` names the sums' types alone.
             [d, c] => [d, Element::F16, Element::F16, c],
             [d, a, b, c] => [d, a, b, c],
-            _ => return Err(String::from("a matrix of this type")),
+            _ => return Err("a matrix of this type".into()),
         };
         let (m, n, k) = shape(t, a)?;
         let arranged = match wmma {
@@ -375,7 +375,7 @@ impl Lowering<'_> {
             },
         };
         if !product.is_bounded() || !product.is_of_one_kind() {
-            return Err(String::from("a matrix of this shape and type"));
+            return Err("a matrix of this shape and type".into());
         }
         self.together()?;
         self.push_matrix(MatrixOp::Product(Box::new(product)));
@@ -385,7 +385,7 @@ impl Lowering<'_> {
     /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 r, [p]`, and `stmatrix`, the other way around.
     fn rows_of_matrices(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         if !t.has(Modifier::Shape(8, 8, 0)) || !t.has(Modifier::Type(ptx::semantics::Type::B16)) {
-            return Err(String::from("matrices of this shape and type"));
+            return Err("matrices of this shape and type".into());
         }
         let store = t.opcode == Opcode::Stmatrix;
         let (registers, address) = if store { (1, 0) } else { (0, 1) };
@@ -394,7 +394,7 @@ impl Lowering<'_> {
             false => self.results(self.operand(i, registers)?, W)?,
         };
         if slots.len() > 4 {
-            return Err(String::from("more than four matrices"));
+            return Err("more than four matrices".into());
         }
         let access = Access::of(t)?;
         let (base, offset) = self.start(i, address, &access)?;
@@ -460,7 +460,7 @@ impl Lowering<'_> {
     /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`.
     fn transpose(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         if !t.has(Modifier::Shape(8, 8, 0)) || !t.has(Modifier::Trans) {
-            return Err(String::from("a matrix of this shape"));
+            return Err("a matrix of this shape".into());
         }
         let s = self.source(self.operand(i, 1)?, W, ScalarType::B32)?;
         let (d, after) = self.destination(self.operand(i, 0)?, W)?;
@@ -481,7 +481,7 @@ fn class_of(element: Element) -> RegisterClass {
 fn element(t: &TypedInstruction, index: usize) -> Decoded<Element> {
     let ty = t.modifiers.types().nth(index);
     let element = ty.and_then(Element::of);
-    element.ok_or_else(|| String::from("a matrix of this type"))
+    element.ok_or(Undecodable::Form("a matrix of this type"))
 }
 
 /// `.m16n8k32`; bits in words.
@@ -495,7 +495,7 @@ fn shape(t: &TypedInstruction, element: Element) -> Decoded<(usize, usize, usize
     // Larger ones are of other instructions, and nothing here is to grow with them.
     match m > 0 && n > 0 && m <= 32 && n <= 32 && k <= 64 {
         true => Ok((m, n, k)),
-        false => Err(String::from("a matrix of this shape")),
+        false => Err("a matrix of this shape".into()),
     }
 }
 

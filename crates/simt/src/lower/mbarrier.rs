@@ -71,7 +71,7 @@ impl Lowering<'_> {
                 self.narrowed(d, count);
                 Ok(())
             }
-            _ => Err(String::from("arrivals after tensor operations")),
+            _ => Err("arrivals after tensor operations".into()),
         }
     }
 
@@ -89,7 +89,7 @@ impl Lowering<'_> {
             _ => {
                 let place = self.address(operand, AddressSpace::Generic)?;
                 let Base::D(generic) = place.base else {
-                    return Err(String::from("an address of this form"));
+                    return Err("an address of this form".into());
                 };
                 let d = self.temporary(D);
                 self.emit(Op::Cvta {

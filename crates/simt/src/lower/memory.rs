@@ -3,7 +3,7 @@
 //! Synchronization and Communication Instructions").
 
 use super::Lowering;
-use super::operand::Decoded;
+use super::operand::{Decoded, Undecodable};
 use super::scope::{Binding, bytes_of};
 use crate::alu::{self, AluOp};
 use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
@@ -85,10 +85,10 @@ pub(super) struct Place {
 impl Lowering<'_> {
     pub(super) fn address(&mut self, operand: &Operand, space: AddressSpace) -> Decoded<Place> {
         let Operand::Address(Address { base, offset, rest }) = operand else {
-            return Err(String::from("an address that is not in brackets"));
+            return Err("an address that is not in brackets".into());
         };
         if !rest.is_empty() {
-            return Err(String::from("an address of several coordinates"));
+            return Err("an address of several coordinates".into());
         }
         let at = |space, base, offset| Place {
             space,
@@ -100,7 +100,7 @@ impl Lowering<'_> {
             let base = match class {
                 RegisterClass::W(32) => Base::W(slot),
                 RegisterClass::D => Base::D(slot),
-                _ => return Err(String::from("an address register of this type")),
+                _ => return Err("an address register of this type".into()),
             };
             return Ok(at(space, base, *offset));
         }
@@ -110,7 +110,7 @@ impl Lowering<'_> {
             }
             Operand::Offset(name, more) => self.variable(name, offset + more, space),
             Operand::Name(name, None) => self.variable(name, *offset, space),
-            _ => Err(String::from("an address of this form")),
+            _ => Err("an address of this form".into()),
         }
     }
 
@@ -122,7 +122,7 @@ impl Lowering<'_> {
     ) -> Decoded<Place> {
         let binding = self
             .binding(name)
-            .ok_or_else(|| format!("`{name}`, which is not declared"))?;
+            .ok_or_else(|| Undecodable::Undeclared(name.to_owned()))?;
         let generic = space == AddressSpace::Generic;
         let at = |space, base, offset, private| {
             Ok(Place {
@@ -165,7 +165,7 @@ impl Lowering<'_> {
                 at(space, Base::D(slot), 0, false)
             }
             Binding::Function(_) | Binding::Register { .. } => {
-                Err(String::from("an address of this form"))
+                Err("an address of this form".into())
             }
         }
     }
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         let one = self.operand(i, value)?;
         let values = self.elements(one).unwrap_or_else(|| vec![one.clone()]);
         if values.len() != usize::from(s.count) {
-            return Err(String::from("a vector of another length"));
+            return Err("a vector of another length".into());
         }
         let natural = self.type_class(ty)?;
         // The registers may be wider than the type.
@@ -192,10 +192,10 @@ impl Lowering<'_> {
         for (slot, v) in regs.iter_mut().zip(&values) {
             *slot = match self.register(v) {
                 Some((slot, has)) if has == class => slot,
-                Some(_) => return Err(String::from("a vector of registers of different types")),
+                Some(_) => return Err("a vector of registers of different types".into()),
                 None if matches!(v, Operand::Name(n, None) if n == "_") && !store => Slot::NONE,
                 None if store => self.source(v, class, ty)?,
-                None => return Err(String::from("a destination that is not a register")),
+                None => return Err("a destination that is not a register".into()),
             };
         }
         let signed = matches!(ty, ScalarType::S8 | ScalarType::S16 | ScalarType::S32);
@@ -249,7 +249,7 @@ impl Lowering<'_> {
             let parts = l.elements(operand).unwrap_or_else(|| vec![operand.clone()]);
             let mut slots = [Slot::NONE; 8];
             if parts.len() != usize::from(s.count) {
-                return Err(String::from("a vector of another length"));
+                return Err("a vector of another length".into());
             }
             for (slot, p) in slots.iter_mut().zip(&parts) {
                 *slot = match (destination, matches!(p, Operand::Name(n, None) if n == "_")) {
@@ -297,7 +297,7 @@ impl Lowering<'_> {
     pub(super) fn cvta(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let to = t.has(Modifier::To);
         if !t.has(Modifier::Type(Type::U64)) {
-            return Err(String::from("generic addresses of 32 bits"));
+            return Err("generic addresses of 32 bits".into());
         }
         let space = t
             .modifiers

@@ -11,8 +11,34 @@ use crate::program::{Program, Relocation};
 use ptx::ast::{Operand, ScalarType};
 use std::collections::HashMap;
 
-/// Reasons for which an instruction can't be decoded.
-pub(super) type Decoded<T> = Result<T, String>;
+/// What is decoded of an instruction, or why that can't be.
+pub(super) type Decoded<T> = Result<T, Undecodable>;
+
+/// What an instruction has that can't be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Undecodable {
+    /// A form that is not implemented.
+    #[error("{0}")]
+    Form(&'static str),
+    /// A selector of parts of a register.
+    #[error("the selector `.{0}`")]
+    Selector(String),
+    /// A name that nothing declares.
+    #[error("`{0}`, which is not declared")]
+    Undeclared(String),
+    /// A name of something that has no address here.
+    #[error("the address of `{0}` in this place")]
+    Address(String),
+    /// A call of a function without a body.
+    #[error("the function `{0}`, which this PTX does not define")]
+    NoBody(String),
+}
+
+impl From<&'static str> for Undecodable {
+    fn from(form: &'static str) -> Undecodable {
+        Undecodable::Form(form)
+    }
+}
 
 /// The constant pool while it grows.
 #[derive(Default)]
@@ -188,12 +214,12 @@ impl Lowering<'_> {
     ) -> Decoded<Slot> {
         // Narrow and packed floating types take their bits as integers.
         let bits = literal_bits(operand, ty)
-            .ok_or_else(|| String::from("an operand that is not implemented"))?;
+            .ok_or(Undecodable::Form("an operand that is not implemented"))?;
         match class {
             RegisterClass::W(_) => Ok(self.constants.w(bits as u32)),
             RegisterClass::D => Ok(self.constants.d(bits)),
             RegisterClass::P => Ok(if bits != 0 { Slot::TRUE } else { Slot::FALSE }),
-            RegisterClass::Q => Err(String::from("a 128-bit literal")),
+            RegisterClass::Q => Err("a 128-bit literal".into()),
         }
     }
 
@@ -256,7 +282,7 @@ impl Lowering<'_> {
                 });
                 Ok(d)
             }
-            _ => Err(String::from("a register of the wrong kind")),
+            _ => Err("a register of the wrong kind".into()),
         }
     }
 
@@ -294,7 +320,7 @@ impl Lowering<'_> {
                     RegisterClass::W(bits) => bits,
                     RegisterClass::D => 64,
                     RegisterClass::Q | RegisterClass::P => {
-                        return Err(String::from("a vector of this type"));
+                        return Err("a vector of this type".into());
                     }
                 };
                 Ok(Part { slot, class, bits })
@@ -318,7 +344,7 @@ impl Lowering<'_> {
         }
         let binding = self
             .binding(name)
-            .ok_or_else(|| format!("`{name}`, which is not declared"))?;
+            .ok_or_else(|| Undecodable::Undeclared(name.to_owned()))?;
         match binding {
             Binding::Shared(DYNAMIC_SHARED) => Ok(self.constants.dynamic(wide, offset)),
             Binding::Shared(at) => Ok(self.number(i64::from(at) + offset, wide)),
@@ -334,7 +360,7 @@ impl Lowering<'_> {
                 });
                 Ok(d)
             }
-            _ => Err(format!("the address of `{name}` in this place")),
+            _ => Err(Undecodable::Address(name.to_owned())),
         }
     }
 
@@ -403,12 +429,12 @@ impl Lowering<'_> {
                     }),
                 ))
             }
-            _ => Err(String::from("a destination of the wrong kind")),
+            _ => Err("a destination of the wrong kind".into()),
         }
     }
 
     /// Class of a type modifier.
     pub(super) fn type_class(&self, ty: ScalarType) -> Decoded<RegisterClass> {
-        class_of(ty).ok_or_else(|| String::from("an opaque type"))
+        class_of(ty).ok_or(Undecodable::Form("an opaque type"))
     }
 }

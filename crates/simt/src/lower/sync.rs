@@ -16,7 +16,7 @@ const W: RegisterClass = RegisterClass::W(32);
 impl Lowering<'_> {
     pub(super) fn fence(&mut self, t: &TypedInstruction, whom: Synchronisation) -> Decoded<()> {
         let Synchronisation::Fence { kind, order, scope } = whom else {
-            return Err(String::from("a fence of this form"));
+            return Err("a fence of this form".into());
         };
         if matches!(kind, FenceKind::MbarrierInit) {
             // It releases the initialisation of mbarriers; here all that came before, which orders too much.
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         let (id, threads) = match i.operands.get(destination..last) {
             Some([id]) => (id, None),
             Some([id, threads, ..]) => (id, Some(threads)),
-            _ => return Err(String::from("too few operands")),
+            _ => return Err("too few operands".into()),
         };
         let p = match predicate {
             Some(p) => self.source(p, RegisterClass::P, ScalarType::Pred)?,
@@ -89,7 +89,7 @@ impl Lowering<'_> {
                 p,
             },
             Participation::Reduce(Combination::Xor) | Participation::Wait => {
-                return Err(String::from("a barrier of this form"));
+                return Err("a barrier of this form".into());
             }
         };
         let id = self.source(id, W, ScalarType::U32)?;
@@ -171,9 +171,7 @@ impl Lowering<'_> {
     /// "shfl"), which are gone from PTX 6.4 on for targets from `sm_70` on.
     fn active_lanes(&mut self) -> Decoded<Slot> {
         if self.module.version >= (6, 4) && self.program.target >= 70 {
-            return Err(String::from(
-                "warp operations without .sync (removed in sm_70)",
-            ));
+            return Err("warp operations without .sync (removed in sm_70)".into());
         }
         let d = self.temporary(W);
         let mut slots = [Slot::NONE; 5];

@@ -46,7 +46,7 @@ impl Lowering<'_> {
             Modifier::CtaGroup2,
         ] {
             if t.has(later) {
-                return Err(String::from("a tensor copy of this form (sm_100)"));
+                return Err("a tensor copy of this form (sm_100)".into());
             }
         }
         let spaces: Vec<Space> = t.modifiers.spaces().collect();
@@ -57,12 +57,12 @@ impl Lowering<'_> {
                 true
             }
             [Space::Global, Space::Shared] => false,
-            _ => return Err(String::from("a tensor copy between these spaces")),
+            _ => return Err("a tensor copy between these spaces".into()),
         };
         let operation = t.memory.as_ref().and_then(|m| m.operation);
         let im2col = t.has(Modifier::Im2col) || t.has(Modifier::Im2colNoOffsets);
         if im2col && !loads {
-            return Err(String::from("a store of pixels"));
+            return Err("a store of pixels".into());
         }
         let reduces = match t.opcode {
             Opcode::CpReduceAsyncBulkTensor => Some(operation.ok_or("a reduction of this name")?),
@@ -83,7 +83,7 @@ impl Lowering<'_> {
                 Some(self.completion((object.base, object.offset)))
             }
             false if !loads => None,
-            _ => return Err(String::from("a tensor copy that completes in this way")),
+            _ => return Err("a tensor copy that completes in this way".into()),
         };
         // In pieces of 16 bytes; what they pass through is nobody's register.
         let regs = std::array::from_fn(|k| match k {
@@ -123,14 +123,14 @@ impl Lowering<'_> {
             None => AddressSpace::Generic,
             Some(Space::Global) => AddressSpace::Global,
             Some(Space::Shared) => AddressSpace::Shared,
-            Some(_) => return Err(String::from("a tensor map in this space")),
+            Some(_) => return Err("a tensor map in this space".into()),
         };
         if t.has(Modifier::SwizzleAtomicity) {
-            return Err(String::from("swizzles of other pieces (sm_100)"));
+            return Err("swizzles of other pieces (sm_100)".into());
         }
         // Before, strides were given without their lowest four bits; no manual of today says so.
         if t.has(Modifier::GlobalStride) && self.module.version < (8, 5) {
-            return Err(String::from("a stride as PTX before 8.5 gives it"));
+            return Err("a stride as PTX before 8.5 gives it".into());
         }
         let place = self.address(self.operand(i, 0)?, space)?;
         let indexed = [
@@ -155,14 +155,14 @@ impl Lowering<'_> {
                     _ => RANK,
                 };
                 let Operand::Int(dimension, _) = self.operand(i, 1)? else {
-                    return Err(String::from("a dimension that is not a number"));
+                    return Err("a dimension that is not a number".into());
                 };
                 let dimension = usize::try_from(*dimension).ok().filter(|d| *d < most);
                 let dimension = dimension.ok_or("a tensor of more dimensions")?;
                 (at + dimension * usize::from(bytes), bytes, 2)
             }
             (None, Some((_, at, bytes))) => (at, bytes, 1),
-            (None, None) => return Err(String::from("a field of this name")),
+            (None, None) => return Err("a field of this name".into()),
         };
         let value = self.operand(i, value)?;
         let value = match (value, t.has(Modifier::Elemtype)) {
@@ -172,7 +172,7 @@ impl Lowering<'_> {
                 self.constants
                     .w(element.ok_or("elements of this type")? as u32)
             }
-            (_, true) => return Err(String::from("a type that is not a number")),
+            (_, true) => return Err("a type that is not a number".into()),
             (value, false) if bytes == 8 => {
                 let value = value.clone();
                 self.source(&value, D, ScalarType::U64)?
@@ -214,7 +214,7 @@ impl Lowering<'_> {
         let spaces: Vec<Space> = t.modifiers.spaces().collect();
         let whole = matches!(self.operand(i, 2)?, Operand::Int(128, _));
         if spaces != [Space::Global, Space::Shared] || !whole {
-            return Err(String::from("a copy of a tensor map of this form"));
+            return Err("a copy of a tensor map of this form".into());
         }
         self.together()?;
         let word = self.temporary(W);
@@ -227,7 +227,7 @@ impl Lowering<'_> {
             let base = match place.base {
                 base @ (Base::W(_) | Base::D(_)) => base,
                 Base::Zero => Base::W(zero),
-                Base::Frame => return Err(String::from("a tensor map in this place")),
+                Base::Frame => return Err("a tensor map in this place".into()),
             };
             let d = self.temporary(base.class());
             self.push_matrix(MatrixOp::Place(Box::new(MatrixPlace {
@@ -253,10 +253,10 @@ impl Lowering<'_> {
     /// `[map, {coordinates}]`
     fn tensor(&mut self, i: &Instruction, t: &TypedInstruction, at: usize) -> Decoded<TensorOp> {
         let Operand::Address(address) = self.operand(i, at)? else {
-            return Err(String::from("a tensor that is not in brackets"));
+            return Err("a tensor that is not in brackets".into());
         };
         let [coordinates] = &address.rest[..] else {
-            return Err(String::from("a tensor without coordinates"));
+            return Err("a tensor without coordinates".into());
         };
         let coordinates = self.components(coordinates, ScalarType::S32)?;
         let dimensions = [
@@ -268,7 +268,7 @@ impl Lowering<'_> {
         ];
         let rank = dimensions.into_iter().position(|d| t.has(d));
         if rank.map(|rank| rank + 1) != Some(coordinates.len()) {
-            return Err(String::from("coordinates of another number"));
+            return Err("coordinates of another number".into());
         }
         let map = Operand::Address(Address {
             rest: Vec::new(),
@@ -278,7 +278,7 @@ impl Lowering<'_> {
         let offset = match place.space {
             AddressSpace::Generic => place.offset,
             AddressSpace::Param => place.offset.wrapping_add_unsigned(PARAM_BASE),
-            _ => return Err(String::from("a tensor map in this place")),
+            _ => return Err("a tensor map in this place".into()),
         };
         Ok(TensorOp {
             map: place.base,

@@ -42,7 +42,7 @@ impl Lowering<'_> {
         };
         let fetches = matches!(kind, ImageKind::Sample | ImageKind::Gather(_));
         if !fetches && t.has(Modifier::P) {
-            return Err(String::from("a formatted access to a surface"));
+            return Err("a formatted access to a surface".into());
         }
         let geometry = geometry(t)?;
         let mut types = t.modifiers.types();
@@ -62,16 +62,16 @@ impl Lowering<'_> {
             [x, y] if t.has(Modifier::Grad) && !whole => {
                 LevelOf::Gradients([self.gradient(x, geometry)?, self.gradient(y, geometry)?])
             }
-            _ => return Err(String::from("a fetch of this form")),
+            _ => return Err("a fetch of this form".into()),
         };
         let values = parts(self.operand(i, values)?).to_vec();
         let natural = self.type_class(value)?;
         if fetches && natural != RegisterClass::W(32) {
-            return Err(String::from("a fetch of this type"));
+            return Err("a fetch of this type".into());
         }
         let mut slots = [Slot::NONE; 4];
         if values.len() > slots.len() {
-            return Err(String::from("a vector of this length"));
+            return Err("a vector of this length".into());
         }
         let mut class = natural;
         for (slot, operand) in slots.iter_mut().zip(&values) {
@@ -82,7 +82,7 @@ impl Lowering<'_> {
                 }
                 None if matches!(operand, Operand::Name(n, None) if n == "_") => Slot::NONE,
                 None if kind == ImageKind::Store => self.source(operand, natural, value)?,
-                None => return Err(String::from("a destination that is not a register")),
+                None => return Err("a destination that is not a register".into()),
             };
         }
         self.program.image_ops.push(ImageOp {
@@ -116,7 +116,7 @@ impl Lowering<'_> {
     ) -> Decoded<((Slot, bool), Slot, [Slot; 3])> {
         let (handle, rest) = self.image_itself(operand)?;
         let [coordinates] = rest else {
-            return Err(String::from("an image with a sampler of its own"));
+            return Err("an image with a sampler of its own".into());
         };
         let mut all = parts(coordinates).iter();
         let mut next = |l: &mut Self| -> Decoded<Slot> {
@@ -144,17 +144,17 @@ impl Lowering<'_> {
         let dimension = dimension.ok_or("a query that no driver of CUDA answers")?;
         let ((handle, reference), rest) = self.image_itself(self.operand(i, 1)?)?;
         if !rest.is_empty() {
-            return Err(String::from("an image of this form"));
+            return Err("an image of this form".into());
         }
         let level = match i.operands.get(2) {
             Some(level) if t.has(Modifier::Level) => {
                 LevelOf::Row(self.source(level, RegisterClass::W(32), ScalarType::B32)?)
             }
             None => LevelOf::Base,
-            _ => return Err(String::from("a query of this form")),
+            _ => return Err("a query of this form".into()),
         };
         let Some((to, class @ RegisterClass::W(32))) = self.register(self.operand(i, 0)?) else {
-            return Err(String::from("a destination that is not a register"));
+            return Err("a destination that is not a register".into());
         };
         self.program.image_ops.push(ImageOp {
             kind: ImageKind::Size(dimension as u8),
@@ -194,12 +194,12 @@ impl Lowering<'_> {
             rest,
         }) = operand
         else {
-            return Err(String::from("an image of this form"));
+            return Err("an image of this form".into());
         };
         let handle = match (self.register(base), &**base) {
             (Some((handle, RegisterClass::D)), _) => (handle, false),
             (None, Operand::Name(name, None)) => (self.image_of_variable(name)?, true),
-            _ => return Err(String::from("an image that is not in a register")),
+            _ => return Err("an image that is not in a register".into()),
         };
         Ok((handle, rest))
     }
@@ -208,11 +208,11 @@ impl Lowering<'_> {
     /// to it, outside of the kernel, writes it there.
     fn image_of_variable(&mut self, name: &str) -> Decoded<Slot> {
         let Some(Binding::Global { index, .. }) = self.binding(name) else {
-            return Err(String::from("an image that is not in a register"));
+            return Err("an image that is not in a register".into());
         };
         let bytes = self.program.globals[index].bytes;
         if bytes != 8 {
-            return Err(String::from("an image in an array"));
+            return Err("an image in an array".into());
         }
         let place = self.variable(name, 0, AddressSpace::Global)?;
         let handle = self.temporary(RegisterClass::D);

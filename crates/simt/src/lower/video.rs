@@ -1,7 +1,7 @@
 //! Video instructions (PTX ISA, "Video Instructions"): their selectors are parts of the operands.
 
 use super::Lowering;
-use super::operand::Decoded;
+use super::operand::{Decoded, Undecodable};
 use crate::op::*;
 use crate::video::{Form, Operation, Pick, Relation, Signed, VideoOp};
 use ptx::ast::{Instruction, Operand, ScalarType};
@@ -48,13 +48,13 @@ fn pick(selector: Option<&str>) -> Decoded<Pick> {
         Some("b3") => Pick::Byte(3),
         Some("h0") => Pick::Half(0),
         Some("h1") => Pick::Half(1),
-        Some(other) => return Err(format!("the selector `.{other}`")),
+        Some(other) => return Err(Undecodable::Selector(other.to_owned())),
     })
 }
 
 /// The digits of `.b3210` or `.h10`, of the lowest element first.
 fn digits(selector: &str, letter: char, below: u8) -> Decoded<Vec<u8>> {
-    let wrong = || format!("the selector `.{selector}`");
+    let wrong = || Undecodable::Selector(selector.to_owned());
     let digits = selector.strip_prefix(letter).ok_or_else(wrong)?;
     digits
         .bytes()
@@ -71,7 +71,7 @@ fn relation(t: &TypedInstruction) -> Decoded<Operation> {
         Some(Comparison::Le) => Relation::Le,
         Some(Comparison::Gt) => Relation::Gt,
         Some(Comparison::Ge) => Relation::Ge,
-        _ => return Err(String::from("a comparison of this form")),
+        _ => return Err("a comparison of this form".into()),
     }))
 }
 
@@ -82,14 +82,14 @@ fn signs(t: &TypedInstruction) -> Decoded<Signed> {
         signs.push(match ty {
             Type::S32 => true,
             Type::U32 => false,
-            _ => return Err(String::from("a video instruction of this type")),
+            _ => return Err("a video instruction of this type".into()),
         });
     }
     match signs[..] {
         [d, a, b] => Ok(Signed { d, a, b }),
         // `vset`, whose result is unsigned.
         [a, b] => Ok(Signed { d: false, a, b }),
-        _ => Err(String::from("too few types")),
+        _ => Err("too few types".into()),
     }
 }
 
@@ -105,7 +105,7 @@ impl Lowering<'_> {
             Opcode::Vmad => {
                 let negated = |k| matches!(i.operands.get(k), Some(Operand::Neg(_)));
                 if saturate || t.has(Modifier::Shr7) || t.has(Modifier::Shr15) {
-                    return Err(String::from(UNLIKE_THE_MANUAL));
+                    return Err(UNLIKE_THE_MANUAL.into());
                 }
                 let form = Form::Mad {
                     signed,
@@ -126,7 +126,7 @@ impl Lowering<'_> {
             _ => relation(t)?,
         };
         if a.negated || b.negated {
-            return Err(String::from("a negated operand"));
+            return Err("a negated operand".into());
         }
         let to = pick(selected(self.operand(i, 0)?).selector)?;
         let merges = to != Pick::Word;
@@ -137,7 +137,7 @@ impl Lowering<'_> {
             to == Pick::Half(1),
         ];
         if unlike.contains(&true) {
-            return Err(String::from(UNLIKE_THE_MANUAL));
+            return Err(UNLIKE_THE_MANUAL.into());
         }
         let form = Form::Scalar {
             operation,
@@ -173,7 +173,7 @@ impl Lowering<'_> {
             if let Some(selector) = selected(self.operand(i, k + 1)?).selector {
                 let all = digits(selector, letter, 2 * count)?;
                 if all.len() != usize::from(count) {
-                    return Err(format!("the selector `.{selector}`"));
+                    return Err(Undecodable::Selector(selector.to_owned()));
                 }
                 from[..all.len()].copy_from_slice(&all);
             }

@@ -26,7 +26,7 @@ impl Lowering<'_> {
                 Some(Operand::Int(newest, _)) => {
                     WgmmaOp::Wait(u32::try_from(*newest).map_err(|_| "that many groups")?)
                 }
-                _ => return Err(String::from("a wait of this form")),
+                _ => return Err("a wait of this form".into()),
             },
             _ => {
                 let product = self.group_product(i, t)?;
@@ -43,16 +43,16 @@ impl Lowering<'_> {
     /// vector of registers, or a descriptor.
     fn group_product(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<GroupProduct> {
         if t.has(Modifier::Sp) {
-            return Err(String::from("a sparse factor"));
+            return Err("a sparse factor".into());
         }
         let types: Option<Vec<Element>> = t.modifiers.types().map(Element::of).collect();
         let Some([sum, a, b]) = types.as_deref() else {
-            return Err(String::from("a matrix of this type"));
+            return Err("a matrix of this type".into());
         };
         let (sum, elements) = (*sum, [*a, *b]);
         let popc = t.has(Modifier::And) && t.has(Modifier::Popc);
         if (elements[0] == Element::Bits) != popc {
-            return Err(String::from("a matrix of this type"));
+            return Err("a matrix of this type".into());
         }
         let shape = t.modifiers.iter().find_map(|m| match m {
             Modifier::Shape(64, n, k) => Some((usize::from(*n), usize::from(*k))),
@@ -80,11 +80,11 @@ impl Lowering<'_> {
             [a, b] => ([*a, *b], [0, 0]),
             [a, b, turn] if matches!(first, First::Registers(_)) => ([*a, *b], [0, *turn]),
             [a, b, first, second] => ([*a, *b], [*first, *second]),
-            _ => return Err(String::from("operands of this number")),
+            _ => return Err("operands of this number".into()),
         };
         let within = scales.iter().all(|s| matches!(s, 1 | -1));
         if !within || !turns.iter().all(|t| matches!(t, 0 | 1)) {
-            return Err(String::from("a scale or a transposition by this number"));
+            return Err("a scale or a transposition by this number".into());
         }
         let product = GroupProduct {
             n,
@@ -101,7 +101,7 @@ impl Lowering<'_> {
         };
         match product.is_sound() && !t.has(Modifier::Type(Type::B16)) {
             true => Ok(product),
-            false => Err(String::from("a matrix of this shape and type")),
+            false => Err("a matrix of this shape and type".into()),
         }
     }
 }
