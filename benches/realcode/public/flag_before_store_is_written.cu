@@ -1,5 +1,5 @@
 // triton-lang/triton#10415: a bulk store is waited for until its source was read, and then a flag tells another block that the result is there.
-// not told: what a block that has ended left unwaited for is forgotten
+// told: async-copy-hazard
 #include "../compare.h"
 #include <cuda/atomic>
 #include <cuda/ptx>

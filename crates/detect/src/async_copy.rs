@@ -16,10 +16,13 @@
 //!
 //! Writes of a source by a block on another core are left to the race detector, too: blocks are not ordered there.
 //!
+//! What a copy that nobody has waited for writes to global memory may come until the launch ends: see [`ended`].
+//!
 //! Shared memory ends with its block. A copy out of it that nobody has waited for by then is a finding with the exit of the block's last thread.
 
 mod arrived;
 mod block;
+mod ended;
 mod pending;
 
 use crate::clusters::Clusters;
@@ -30,6 +33,7 @@ use crate::race::clock::Stamp;
 use crate::rules::Rule;
 use arrived::Arrived;
 use block::{Block, is_shared};
+use ended::Ended;
 use pending::{Blame, Part, Pending, bounds};
 use simt::ids::*;
 use simt::observer::{Access, AccessKind, AsyncCopy, BlockBarrier, LaunchShape, Space, WarpRef};
@@ -41,6 +45,8 @@ pub struct Detector {
     findings: Findings,
     launch: u32,
     blocks: HashMap<BlockId, Block>,
+    /// What blocks have left behind.
+    ended: Ended,
     /// Whether any copy has written global memory.
     stores: bool,
     /// What the copy that ends touches no more, for the accesses that follow its end.
@@ -345,6 +351,9 @@ impl Detector {
         let Some(block) = self.blocks.remove(&block) else {
             return;
         };
+        for copy in block.warps.iter().flatten() {
+            self.ended.keep(copy, self.clusters.as_ref());
+        }
         let Some((who, mask, site)) = block.exit else {
             return;
         };
@@ -398,7 +407,8 @@ impl Detector {
                     let near = |(low, high): (u64, u64)| low < to && from < high;
                     b.is_busy() && copies().any(|c| writes && near(c.source) || near(c.target))
                 };
-                (writes || self.stores) && self.blocks.values().any(pending)
+                let under_way = || self.blocks.values().any(pending);
+                (writes || self.stores) && (under_way() || self.ended.is_near(from, to))
             }
             _ => false,
         }
@@ -494,6 +504,14 @@ impl Detector {
                     }
                 }
                 copy.touched |= touched;
+            }
+        }
+        if access.space == Space::Global {
+            for (first, piece) in self.ended.touching(from, to) {
+                let me = (access.who, lane);
+                if races.is_after(me, (piece.who, piece.lane), piece.stamp) {
+                    guilty.push((piece.blame, piece.lane as usize, first.max(from), false));
+                }
             }
         }
         // The order of blocks in the table is nobody's business.

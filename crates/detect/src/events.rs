@@ -9,6 +9,27 @@ impl Detectors {
     /// Tells the race detector of an access, and of asynchronous copies what nothing has touched in between.
     #[inline]
     fn race(&mut self, access: &Access<'_>) {
+        if let Some(reserved) = &mut self.reserved {
+            let mask = access.mask & !reserved.access(access);
+            if mask != access.mask && access.is_weak() {
+                let wrote = access.wrote & mask;
+                let rest = Access {
+                    mask,
+                    wrote,
+                    ..*access
+                };
+                return match mask {
+                    0 => {}
+                    _ => self.race_elsewhere(&rest),
+                };
+            }
+        }
+        self.race_elsewhere(access);
+    }
+
+    /// The same, of memory that is the program's own.
+    #[inline]
+    fn race_elsewhere(&mut self, access: &Access<'_>) {
         if self.clusters.is_some() {
             return self.race_in_cluster(access);
         }
@@ -71,6 +92,7 @@ impl Detectors {
     fn races_alone(&self) -> bool {
         self.copies.is_none()
             && self.clusters.is_none()
+            && self.reserved.is_none()
             && self.perf.is_none()
             && self.counter.is_none()
             && self.communication.is_none()
@@ -96,6 +118,7 @@ impl Events for Detectors {
             .then(|| Box::new(proxy::Detector::new(shape)));
         self.clusters = clusters::Clusters::of(shape)
             .map(|clusters| Box::new(cluster_memory::Detector::new(shape.launch, clusters)));
+        self.reserved = reserved::Detector::of(shape).map(Box::new);
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
         }
@@ -123,15 +146,24 @@ impl Events for Detectors {
         if let Some(mut clusters) = self.clusters.take() {
             self.stale.merge(clusters.take_findings());
         }
+        if let Some(mut reserved) = self.reserved.take() {
+            self.stale.merge(reserved.take_findings());
+        }
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.block_begins(block);
+        }
     }
     fn block_ends(&mut self, block: BlockId) {
         if let Some(clusters) = &mut self.clusters {
             clusters.block_ends(block);
         }
         self.races.block_ends(block);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.block_ends(block);
+        }
         if let Some(copies) = &mut self.copies {
             copies.block_ends(block);
         }
@@ -175,6 +207,7 @@ impl Events for Detectors {
             && !self.copies.as_ref().is_some_and(|c| copied(c))
             && !(self.proxies.is_some() && access.write)
             && self.clusters.is_none()
+            && self.reserved.is_none()
             && self.perf.is_none()
             && self.counter.is_none()
             && self.dependency.is_none()
@@ -300,18 +333,27 @@ impl Events for Detectors {
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.fence(who, mask, order, scope);
+        }
         if let Some(dependency) = &mut self.dependency {
             dependency.hands_on(who.block);
         }
     }
     fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
         self.races.block_arrives(block, id, who);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.block_arrives(block, id, who);
+        }
         if let Some(communication) = &mut self.communication {
             communication.block_arrives();
         }
     }
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         self.races.block_barrier(barrier);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.block_barrier(barrier);
+        }
         if let Some(copies) = &mut self.copies {
             copies.block_barrier(barrier);
         }
@@ -330,15 +372,24 @@ impl Events for Detectors {
     }
     fn cluster_arrives(&mut self, party: &ClusterParty) {
         self.races.cluster_arrives(party);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.cluster_arrives(party);
+        }
         if let Some(communication) = &mut self.communication {
             communication.block_arrives();
         }
     }
     fn cluster_completes(&mut self, cluster: u32) {
         self.races.cluster_completes(cluster);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.cluster_completes(cluster);
+        }
     }
     fn cluster_waits(&mut self, party: &ClusterParty) {
         self.races.cluster_waits(party);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.cluster_waits(party);
+        }
         if let Some(clusters) = &mut self.clusters {
             clusters.cluster_waits(party);
         }
@@ -348,6 +399,9 @@ impl Events for Detectors {
     }
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.races.warp_sync(sync);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.warp_sync(sync);
+        }
         if let (Some(dependency), WarpSyncKind::Barrier) = (&mut self.dependency, sync.kind) {
             dependency.warp_barrier(sync.who, sync.lanes);
         }
@@ -360,6 +414,13 @@ impl Events for Detectors {
         self.warps.misuse(self.launch, block, &misuse);
     }
     fn fault(&mut self, fault: &MemoryFault<'_>) {
+        // Nobody has said what the system leaves in its memory.
+        if let (Some(reserved), FaultKind::Uninitialized) = (&self.reserved, fault.kind) {
+            let own = reserved.lanes(fault.space, fault.mask, fault.address);
+            if own == fault.mask {
+                return;
+            }
+        }
         // Where the copy that is to write them is not complete, that is the mistake, and the access that follows tells it.
         if let (Some(copies), FaultKind::Uninitialized) = (&self.copies, fault.kind)
             && let Some(space) = fault.space
@@ -411,6 +472,9 @@ impl Events for Detectors {
             clusters.exits(who, mask, site, &mut self.races);
         }
         self.races.exits(who, mask);
+        if let Some(reserved) = &mut self.reserved {
+            reserved.races.exits(who, mask);
+        }
         if let Some(copies) = &mut self.copies {
             copies.exits(who, mask, site);
         }

@@ -380,6 +380,11 @@ impl Findings {
         }
     }
 
+    /// Keeps those that are told to be kept.
+    pub fn retain(&mut self, keep: impl Fn(&Finding) -> bool) {
+        self.groups.retain(|_, finding| keep(finding));
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()

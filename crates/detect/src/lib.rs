@@ -25,6 +25,7 @@ pub mod perf;
 pub mod proxy;
 pub mod race;
 pub mod reference;
+mod reserved;
 pub mod rules;
 #[cfg(test)]
 mod scene;
@@ -59,6 +60,8 @@ pub struct Detectors {
     proxies: Option<Box<proxy::Detector>>,
     /// Where the launch is in clusters of several blocks.
     clusters: Option<Box<cluster_memory::Detector>>,
+    /// Where the program uses shared memory that the system reserves.
+    reserved: Option<Box<reserved::Detector>>,
     /// Findings of these in earlier launches.
     stale: Findings,
     launch: u32,
@@ -206,6 +209,9 @@ impl Detectors {
         if let Some(clusters) = &mut self.clusters {
             all.merge(clusters.take_findings());
         }
+        if let Some(reserved) = &mut self.reserved {
+            all.merge(reserved.take_findings());
+        }
         all
     }
 
@@ -224,6 +230,7 @@ impl Observer for Detectors {
             non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
             copies: self.copies.as_ref().map(|c| Box::new(c.fork())),
             proxies: self.proxies.as_ref().map(|p| Box::new(p.fork())),
+            reserved: self.reserved.as_ref().map(|r| Box::new(r.fork())),
             launch: self.launch,
             unwritten: self.unwritten.clone(),
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
@@ -242,7 +249,8 @@ impl Observer for Detectors {
             && self.non_coherent.as_ref().is_none_or(|n| n.is_clean())
             && self.copies.as_ref().is_none_or(|c| c.is_clean())
             && self.proxies.as_ref().is_none_or(|p| p.is_clean())
-            && self.clusters.as_ref().is_none_or(|c| c.is_clean());
+            && self.clusters.as_ref().is_none_or(|c| c.is_clean())
+            && self.reserved.as_ref().is_none_or(|r| r.races.is_clean());
         !clean
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {

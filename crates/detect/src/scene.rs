@@ -154,6 +154,7 @@ impl<O: Events> Scene<O> {
                 grid: Dim3::linear(blocks),
                 block: Dim3::linear(threads),
                 shared_bytes: 4096,
+                reserved_shared: 0..0,
                 global_bytes: 1 << 20,
                 shared_granule: 4,
                 global_granule: 4,

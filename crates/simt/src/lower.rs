@@ -246,6 +246,7 @@ impl<'m> Lowering<'m> {
                 matrix_ops: Vec::new(),
                 group_products: Vec::new(),
                 register_uses: Vec::new(),
+                reserved_shared: 0..0,
                 points: 0,
                 required_block: None,
                 max_threads: None,

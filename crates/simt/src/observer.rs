@@ -173,6 +173,8 @@ pub struct LaunchShape {
     pub cluster: Dim3,
     /// Bytes of shared memory of a block, static and dynamic.
     pub shared_bytes: u32,
+    /// Where in it the memory lies that the system reserves, if the program uses any.
+    pub reserved_shared: Range<u64>,
     /// Bytes of the global arena.
     pub global_bytes: u64,
     /// The largest power of two (1, 2, 4, 8, 16) such that every access to shared memory

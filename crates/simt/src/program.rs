@@ -12,6 +12,7 @@ use super::op::{
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A kernel and the device functions that it can reach, decoded.
@@ -38,6 +39,8 @@ pub struct Program {
     pub shared_bytes: u32,
     /// Shared variables, for naming addresses.
     pub shared: Vec<SharedVariable>,
+    /// Where in it the memory lies that the system reserves (PTX ISA, "%reserved_smem_offset_begin"), if anything asks for it.
+    pub reserved_shared: Range<u64>,
     /// Variables in global and constant memory.
     pub globals: Vec<GlobalVariable>,
     /// Kernels whose addresses it takes, to launch them.

@@ -447,3 +447,37 @@ fn a_block_may_not_end_before_its_memory_is_read() {
     assert_eq!(ends_after_store(true), []);
     assert_eq!(ends_after_store(false), [(Rule::AsyncCopyHazard, 2, 0)]);
 }
+
+/// Block 0 stores in bulk and sets a flag, with only the source waited for or all; it ends, and block 1 reads what the flag promises, or something else,
+/// or without having looked at the flag.
+fn read_after_flag(waits: bool, looks: bool, at: u64) -> Vec<(Rule, u32, u32)> {
+    found(|s| {
+        s.bulk_store_begins(warp(0, 0), 0, 128);
+        match waits {
+            true => s.observer.copy_ends(warp(0, 0), 0, 1),
+            false => s.observer.copy_reads_end(warp(0, 0), 0, 1),
+        }
+        let flag = write(512).global().release(Scope::Gpu);
+        s.go(warp(0, 0), 1, flag);
+        for w in 0..3 {
+            s.exit(warp(0, w), ALL);
+        }
+        s.observer.block_ends(BlockId(0));
+        if looks {
+            s.go(warp(1, 0), 1, read(512).global().acquire(Scope::Gpu));
+        }
+        s.go(warp(1, 0), 1, read(at).global());
+    })
+}
+
+#[test]
+fn what_an_ended_block_has_not_waited_for_is_under_way_until_the_launch_ends() {
+    assert_eq!(
+        read_after_flag(false, true, 64),
+        [(Rule::AsyncCopyHazard, 6, 0)]
+    );
+    assert_eq!(read_after_flag(true, true, 64), []);
+    assert_eq!(read_after_flag(false, true, 128), []);
+    // Without an order that is a race with the store's beginning.
+    assert_eq!(read_after_flag(false, false, 64), [(Rule::DataRace, 5, 0)]);
+}

@@ -10,6 +10,7 @@ fn shape(granule: u32) -> LaunchShape {
         grid: one,
         block: one,
         shared_bytes: 0,
+        reserved_shared: 0..0,
         global_bytes: 1 << 20,
         shared_granule: 4,
         global_granule: granule,

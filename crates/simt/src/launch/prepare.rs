@@ -50,6 +50,7 @@ impl Prepared {
             block: launch.block,
             cluster: self.geometry.cluster,
             shared_bytes: self.geometry.shared_bytes,
+            reserved_shared: program.reserved_shared.clone(),
             global_bytes: device.arena_bytes(),
             shared_granule: program.facts.shared_granule,
             global_granule: program.facts.global_granule,

@@ -225,6 +225,7 @@ impl<'m> Lowering<'m> {
                     offset,
                     bytes: Some(BYTES),
                 });
+                self.program.reserved_shared = offset.into()..(offset + BYTES).into();
                 *self.reserved_shared.insert(offset)
             }
         };
