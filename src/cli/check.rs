@@ -33,6 +33,8 @@ Examples:
       a page with the source, a picture of each race, and filters
   racetrap check kernels.cu --kernel 'scan*' --skip-kernel '*_slow'
       checks the kernels that match
+  racetrap check k.cu --entry first --then 'second<<<4,128>>>' --programmatic
+      two kernels, of which the second may begin before the first has ended
   racetrap check kernel.cu --format github --deny warning
       in CI: annotates the lines; warnings also fail
   racetrap check kernel.cu --fix
@@ -179,6 +181,20 @@ pub struct KernelArgs {
     /// Launch cooperatively: all blocks are resident and can call grid.sync()
     #[arg(long, help_heading = "Launch")]
     cooperative: bool,
+    /// Launch this kernel directly behind it, with the same shape and arguments of the same names, or as `NAME<<<GRID,BLOCK[,SHARED]>>>`
+    ///
+    /// The second kernel comes behind the first one in a stream. A parameter that has the name of one of the first kernel is passed the same; `--arg
+    /// KERNEL.PARAMETER=…` says otherwise. The findings are those of both kernels.
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        requires = "entry",
+        help_heading = "Launch"
+    )]
+    then: Option<String>,
+    /// Launch the kernel of --then so that it may begin before the first one has ended (cudaLaunchAttributeProgrammaticStreamSerialization)
+    #[arg(long, requires = "then", help_heading = "Launch")]
+    programmatic: bool,
     /// An argument, by parameter name or index; omitted arguments are inferred
     #[arg(
         long = "arg",
@@ -258,7 +274,8 @@ impl KernelArgs {
                 false => toolchain::cache_folder().map(|folder| folder.join("racetrap/ptx")),
             },
             std: self.std.clone(),
-            arch: self.arch.clone(),
+            // Older GPUs have no dependent launches, and code for them has neither waits nor triggers.
+            arch: (self.arch.clone()).or_else(|| self.programmatic.then(|| "sm_90".to_owned())),
             ..CompileOptions::default()
         }
     }
@@ -292,6 +309,10 @@ impl KernelArgs {
                 cluster: self.cluster,
             },
             cooperative: self.cooperative,
+            then: match &self.then {
+                Some(text) => Some(check::then::parse(text, self.programmatic)?),
+                None => None,
+            },
             arguments: arguments?,
             schedules: match &self.schedule {
                 Some(one) => Schedules::Only(one.clone()),
@@ -318,6 +339,7 @@ impl KernelArgs {
             ("--shared", self.shared.is_some()),
             ("--cooperative", self.cooperative),
             ("--cluster", self.cluster.is_some()),
+            ("--then", self.then.is_some()),
             ("--arg", !self.arguments.is_empty()),
             ("--set", !self.variables.is_empty()),
             ("--include", !self.before.is_empty()),

@@ -16,6 +16,7 @@
 //! Limitations: without an oracle, a mutant without a fence between strong accesses may give wrong results unnoticed; inputs
 //! that were not tried; and anything that the compiler would do differently if the source itself changed.
 
+mod asynchronous;
 pub mod case;
 pub mod combinations;
 pub mod exercise;

@@ -5,13 +5,13 @@
 //!
 //! - `fence.sc` to `fence.acq_rel`: nearly every `__threadfence()` is part of a release or acquire pattern, for which the
 //!   weaker fence is enough. Fences that are needed for more are found when they are removed.
-//! - Proxy fences and the mbarrier fence: they order asynchronous and texture accesses, which the simulator does not
-//!   implement.
 //! - Operations on shared memory to `.cta` scope: without clusters no other block can reach this memory, so nothing changes.
+//!
+//! What orders asynchronous operations is mutated in [`asynchronous`](super::asynchronous).
 //!
 //! Narrowing skips the scope `.cluster`: without clusters a cluster is one block.
 
-use super::weak_update;
+use super::{asynchronous, weak_update};
 pub use catalog::equivalent::Kind;
 use ptx::ast::{Instruction, Operand, Stmt};
 use ptx::semantics::{
@@ -47,6 +47,9 @@ impl Change {
             | Kind::RemoveRecord
             | Kind::RemoveWait
             | Kind::RemoveSynchronize => format!("without this {what}"),
+            Kind::DropWait | Kind::RaiseCount | Kind::DropArrival | Kind::FlipParity => {
+                self.asynchronous_condition()
+            }
             Kind::UnblockStream => "with a non-blocking stream instead of this one".to_owned(),
             Kind::DropVolatile => format!("without `volatile` in this {what}"),
             Kind::WeakenOrder => format!("with a {to} {what} instead of this {from} one"),
@@ -104,6 +107,9 @@ impl fmt::Display for Change {
             | Kind::RemoveRecord
             | Kind::RemoveWait
             | Kind::RemoveSynchronize => write!(f, "{what} removed"),
+            Kind::DropWait | Kind::RaiseCount | Kind::DropArrival | Kind::FlipParity => {
+                f.write_str(&self.asynchronous_change())
+            }
             Kind::UnblockStream => write!(f, "{what} made non-blocking"),
             Kind::DropVolatile => write!(f, "{what} no longer volatile"),
             Kind::WeakenOrder => write!(f, "{what} changed from {from} to {to}"),
@@ -132,6 +138,13 @@ pub fn mutations(i: &Instruction) -> Vec<Mutation> {
             kind: FenceKind::Thread,
             ..
         }) => fence(i, &typed),
+        Some(
+            Synchronisation::Fence { .. }
+            | Synchronisation::ClusterBarrier { .. }
+            | Synchronisation::WaitDependency
+            | Synchronisation::WaitGroup(_)
+            | Synchronisation::Mbarrier(_),
+        ) => asynchronous::mutations(i, &typed),
         _ => match &typed.memory {
             Some(memory) if is_between_threads(&typed, memory) => access(i, &typed, memory),
             _ => Vec::new(),
@@ -139,7 +152,7 @@ pub fn mutations(i: &Instruction) -> Vec<Mutation> {
     }
 }
 
-fn removed(kind: Kind, what: &'static str) -> Mutation {
+pub(super) fn removed(kind: Kind, what: &'static str) -> Mutation {
     Mutation {
         change: Change {
             kind,
