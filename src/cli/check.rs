@@ -73,6 +73,20 @@ pub struct CheckArgs {
     inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,
+    /// Launch this kernel directly behind it, with the same shape and arguments of the same names, or as `NAME<<<GRID,BLOCK[,SHARED]>>>`
+    ///
+    /// The second kernel comes behind the first one in a stream. A parameter that has the name of one of the first kernel is passed the same; `--arg
+    /// KERNEL.PARAMETER=…` says otherwise. The findings are those of both kernels.
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        requires = "entry",
+        help_heading = "Launch"
+    )]
+    then: Option<String>,
+    /// Launch the kernel of --then so that it may begin before the first one has ended (cudaLaunchAttributeProgrammaticStreamSerialization)
+    #[arg(long, requires = "then", help_heading = "Launch")]
+    programmatic: bool,
     /// Execute kernels with the plain engine: slow, and the way to doubt us (see `--help`)
     ///
     /// It executes lane after lane and byte after byte, on one core, without any of the shortcuts that the usual engine takes. Both must give
@@ -138,6 +152,24 @@ impl CheckArgs {
         (named.len() > 1).then(|| Kernels::Named(named.clone()))
     }
 
+    /// Puts the second kernel into a request.
+    fn second(&self, request: &mut Request) -> Result<(), Failure> {
+        let Some(text) = &self.then else {
+            return Ok(());
+        };
+        if self.kernel.entry.len() > 1 {
+            return Err(Failure::usage(
+                "`--then` follows one kernel: give one `--entry`",
+            ));
+        }
+        request.then = Some(check::then::parse(text, self.programmatic)?);
+        if self.programmatic && request.compiler.arch.is_none() {
+            // Older GPUs have no dependent launches, and code for them has neither waits nor triggers.
+            request.compiler.arch = Some("sm_90".to_owned());
+        }
+        Ok(())
+    }
+
     /// Whether every kernel of the files is checked.
     fn is_complete(&self) -> bool {
         match self.kernels() {
@@ -181,20 +213,6 @@ pub struct KernelArgs {
     /// Launch cooperatively: all blocks are resident and can call grid.sync()
     #[arg(long, help_heading = "Launch")]
     cooperative: bool,
-    /// Launch this kernel directly behind it, with the same shape and arguments of the same names, or as `NAME<<<GRID,BLOCK[,SHARED]>>>`
-    ///
-    /// The second kernel comes behind the first one in a stream. A parameter that has the name of one of the first kernel is passed the same; `--arg
-    /// KERNEL.PARAMETER=…` says otherwise. The findings are those of both kernels.
-    #[arg(
-        long,
-        value_name = "KERNEL",
-        requires = "entry",
-        help_heading = "Launch"
-    )]
-    then: Option<String>,
-    /// Launch the kernel of --then so that it may begin before the first one has ended (cudaLaunchAttributeProgrammaticStreamSerialization)
-    #[arg(long, requires = "then", help_heading = "Launch")]
-    programmatic: bool,
     /// An argument, by parameter name or index; omitted arguments are inferred
     #[arg(
         long = "arg",
@@ -274,8 +292,7 @@ impl KernelArgs {
                 false => toolchain::cache_folder().map(|folder| folder.join("racetrap/ptx")),
             },
             std: self.std.clone(),
-            // Older GPUs have no dependent launches, and code for them has neither waits nor triggers.
-            arch: (self.arch.clone()).or_else(|| self.programmatic.then(|| "sm_90".to_owned())),
+            arch: self.arch.clone(),
             ..CompileOptions::default()
         }
     }
@@ -309,10 +326,6 @@ impl KernelArgs {
                 cluster: self.cluster,
             },
             cooperative: self.cooperative,
-            then: match &self.then {
-                Some(text) => Some(check::then::parse(text, self.programmatic)?),
-                None => None,
-            },
             arguments: arguments?,
             schedules: match &self.schedule {
                 Some(one) => Schedules::Only(one.clone()),
@@ -339,7 +352,6 @@ impl KernelArgs {
             ("--shared", self.shared.is_some()),
             ("--cooperative", self.cooperative),
             ("--cluster", self.cluster.is_some()),
-            ("--then", self.then.is_some()),
             ("--arg", !self.arguments.is_empty()),
             ("--set", !self.variables.is_empty()),
             ("--include", !self.before.is_empty()),
@@ -496,6 +508,7 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     one.entry.truncate(1);
     let mut request = one.request(args.file())?;
     request.further = args.files[1..].to_vec();
+    args.second(&mut request)?;
     request.perf = args.perf;
     if args.plain {
         request.engine = Engine::Plain;

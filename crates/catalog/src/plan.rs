@@ -4,14 +4,15 @@
 mod buffers;
 mod error;
 mod steps;
+mod tensors;
 
 pub use error::PlanError;
+pub use tensors::PlannedTensor;
 
 use super::case::{Argument, Case};
 use super::draw::{Inputs, Sizes};
 use super::host::Memory;
 use super::oracle::Elements;
-use super::tensor::PlannedTensor;
 use super::values::ElementType;
 use session::expression::Expression;
 use session::{Command, Order, StreamKind};
@@ -209,7 +210,7 @@ pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError
     for (name, tensor) in &case.tensors {
         let buffer = planner.buffer(&tensor.of)?;
         let of = (buffer, planner.plan.buffers[buffer].element);
-        let planned = tensor.planned(name, of, &planner.plan.sizes)?;
+        let planned = tensors::planned(tensor, name, of, &planner.plan.sizes)?;
         planner.plan.tensors.push(planned);
     }
     for (origin, launch) in case.launches.iter().enumerate() {

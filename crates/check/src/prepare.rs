@@ -8,7 +8,7 @@ use super::input::{self, Build, Input, Wanted};
 use super::plan::{self, Plan};
 use super::request::{Given, Request, Schedules, Watch};
 use super::then::Second;
-use super::{entry, functions, host, host_facts, limits, parameters, then};
+use super::{entry, functions, host, host_facts, limits, parameters, shape, then};
 use report::Sources;
 use simt::{Limits, LowerError, Program};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Prepared {
             .iter()
             .map(|b| program(b, &entry, until))
             .collect::<Result<_, _>>()?;
-        let second = Second::of(request, &input, until)?;
+        let second = second(request, &input, until)?;
         let kernels = (&entry[..], &programs[..], second.as_ref());
         let all = || {
             programs
@@ -134,6 +134,29 @@ impl Prepared {
                 .map(|second| (&self.programs[..], second)),
         }
     }
+}
+
+/// The second kernel of a request, ready to run, if it has one.
+fn second(
+    request: &Request,
+    input: &Input,
+    until: Option<Instant>,
+) -> Result<Option<Second>, Error> {
+    let Some(then) = request.then.clone() else {
+        return Ok(None);
+    };
+    let module = &input.builds[0].module;
+    let entry = entry::choose(module, Some(&then.entry), &input.path)?.to_owned();
+    let builds = input.builds.iter();
+    let programs: Result<_, Error> = builds.map(|b| program(b, &entry, until)).collect();
+    if let (Some(grid), Some(block)) = (then.grid, then.block) {
+        shape::check(grid, block)?;
+    }
+    Ok(Some(Second {
+        then,
+        entry,
+        programs: programs?,
+    }))
 }
 
 /// What a kernel is launched with first: what was given, what the host program says, and guesses for the rest.

@@ -8,17 +8,13 @@
 //! Blind spots: guesses look at the first kernel alone, and so does what a clean verdict says it has not reached.
 
 use super::argument::Value;
-use super::entry;
 use super::error::{Error, ErrorKind};
 use super::geometry::Geometry;
-use super::input::Input;
 use super::parameters::{Parameter, Parameters};
 use super::plan::{Origin, Plan, Planned};
-use super::prepare::program;
-use super::request::{Request, Then};
+use super::request::Then;
 use super::shape;
 use simt::{Dim3, Launch, Program};
-use std::time::Instant;
 
 /// Where the block of the second kernel begins: a multiple of the alignment of anything that is passed.
 const ALIGNMENT: u32 = 128;
@@ -35,29 +31,6 @@ pub struct Second {
 }
 
 impl Second {
-    /// Makes the second kernel of a request ready, if it has one.
-    pub(super) fn of(
-        request: &Request,
-        input: &Input,
-        until: Option<Instant>,
-    ) -> Result<Option<Second>, Error> {
-        let Some(then) = request.then.clone() else {
-            return Ok(None);
-        };
-        let module = &input.builds[0].module;
-        let entry = entry::choose(module, Some(&then.entry), &input.path)?.to_owned();
-        let builds = input.builds.iter();
-        let programs: Result<_, Error> = builds.map(|b| program(b, &entry, until)).collect();
-        if let (Some(grid), Some(block)) = (then.grid, then.block) {
-            shape::check(grid, block)?;
-        }
-        Ok(Some(Second {
-            then,
-            entry,
-            programs: programs?,
-        }))
-    }
-
     /// Grid and block, behind a launch of that shape.
     pub(super) fn shape(&self, (grid, block): (Dim3, Dim3)) -> (Dim3, Dim3) {
         (

@@ -11,7 +11,7 @@
 //! Commits of groups and triggers of dependent launches stay: without a commit a wait waits for less than it says, which the mutants of the wait show; without a
 //! trigger nothing goes wrong.
 
-use super::operator::{Change, Mutation, removed};
+use super::change::{Mutation, removed};
 use super::weak_update::placed;
 use catalog::equivalent::Kind;
 use ptx::ast::{Instruction, Operand, Stmt};
@@ -145,27 +145,5 @@ fn mbarrier(
             all
         }
         _ => Vec::new(),
-    }
-}
-
-impl Change {
-    /// The condition in words, of the kinds that are made here: `with the other parity in this wait for an mbarrier`.
-    pub(super) fn asynchronous_condition(&self) -> String {
-        let what = self.what;
-        match self.kind {
-            Kind::RaiseCount => format!("with one more group left unfinished by this {what}"),
-            Kind::FlipParity => format!("with the other parity in this {what}"),
-            _ => format!("without this {what}"),
-        }
-    }
-
-    /// The change in words: `wait for copies removed`.
-    pub(super) fn asynchronous_change(&self) -> String {
-        let what = self.what;
-        match self.kind {
-            Kind::RaiseCount => format!("{what} leaves one more group unfinished"),
-            Kind::FlipParity => format!("{what} asks for the other parity"),
-            _ => format!("{what} removed"),
-        }
     }
 }

@@ -18,6 +18,7 @@
 
 mod asynchronous;
 pub mod case;
+mod change;
 pub mod combinations;
 pub mod exercise;
 pub mod explain;

@@ -9,10 +9,10 @@
 //! Blind spots: launches further in front are taken to have ended. In a chain of dependent launches pairs run at the same time, not three. Clusters,
 //! cooperative launches and launches of more blocks than are resident are not paused. What strong accesses of the two hand to each other orders nothing here.
 
-use super::simulator::{Begun, Independence, Session};
+use super::simulator::{Begun, Independence, Primary, Session};
 use detect::Detectors;
 use detect::finding::{Detail, End, Finding, Place};
-use detect::footprint::{AccessRecord, Footprint};
+use detect::footprint::AccessRecord;
 use detect::rules::Rule;
 use simt::ids::Site;
 use simt::observer::Space;
@@ -27,14 +27,6 @@ pub struct InTurn<'a> {
     pub how: Launch,
     /// Whether it may begin before the one in front has ended (`cudaLaunchAttributeProgrammaticStreamSerialization`).
     pub dependent: bool,
-}
-
-/// What a launch did that dependent ones may overlap.
-#[derive(Debug)]
-pub(super) struct Primary {
-    kernel: usize,
-    number: u32,
-    all: Footprint,
 }
 
 impl Session {

@@ -5,7 +5,6 @@
 //! operation ran first.
 
 use super::concurrent::{Concurrent, Unknown};
-use super::dependent::Primary;
 use super::order::Order;
 use detect::Detectors;
 use detect::communication::Log;
@@ -122,6 +121,17 @@ pub struct Session {
     pub(super) primary: Option<Primary>,
     /// What was found of such pairs.
     pub(super) dependence: BTreeMap<[(usize, Site); 2], Finding>,
+}
+
+/// What a launch did that dependent ones may overlap.
+#[derive(Debug)]
+pub(super) struct Primary {
+    /// The kernel's number.
+    pub kernel: usize,
+    /// Its own.
+    pub number: u32,
+    /// All that it did.
+    pub all: Footprint,
 }
 
 /// A launch for which the detectors are ready.
