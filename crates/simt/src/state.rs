@@ -40,6 +40,8 @@ pub(crate) enum State {
     Phase(Awaited),
     /// Waits for the barrier of its cluster, at the wait that its program counter stands at.
     Cluster,
+    /// Waits until all warps of its warpgroup have closed so many groups of products, at the wait that its program counter stands at.
+    Products(u32),
     /// Has stopped for another launch, behind the instruction that says so ([`super::stop::Pause`]).
     Paused,
 }

@@ -13,6 +13,7 @@ mod communication;
 mod dependent;
 mod engines;
 mod guards;
+mod joint;
 mod kernel;
 mod limits;
 mod litmus;
