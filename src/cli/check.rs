@@ -34,6 +34,8 @@ Examples:
       a page with the source, a picture of each race, and filters
   racetrap check kernels.cu --kernel 'scan*' --skip-kernel '*_slow'
       checks the kernels that match
+  racetrap check k.cu --entry first --then 'second<<<4,128>>>' --programmatic
+      two kernels, of which the second may begin before the first has ended
   racetrap check kernel.cu --format github --deny warning
       in CI: annotates the lines; warnings also fail
   racetrap check kernel.cu --fix
@@ -72,6 +74,20 @@ pub struct CheckArgs {
     inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,
+    /// Launch this kernel directly behind it, with the same shape and arguments of the same names, or as `NAME<<<GRID,BLOCK[,SHARED]>>>`
+    ///
+    /// The second kernel comes behind the first one in a stream. A parameter that has the name of one of the first kernel is passed the same; `--arg
+    /// KERNEL.PARAMETER=…` says otherwise. The findings are those of both kernels.
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        requires = "entry",
+        help_heading = "Launch"
+    )]
+    then: Option<String>,
+    /// Launch the kernel of --then so that it may begin before the first one has ended (cudaLaunchAttributeProgrammaticStreamSerialization)
+    #[arg(long, requires = "then", help_heading = "Launch")]
+    programmatic: bool,
     /// Execute kernels with the plain engine: slow, and the way to doubt us (see `--help`)
     ///
     /// It executes lane after lane and byte after byte, on one core, without any of the shortcuts that the usual engine takes. Both must give
@@ -135,6 +151,24 @@ impl CheckArgs {
         }
         let named = &self.kernel.entry;
         (named.len() > 1).then(|| Kernels::Named(named.clone()))
+    }
+
+    /// Puts the second kernel into a request.
+    fn second(&self, request: &mut Request) -> Result<(), Failure> {
+        let Some(text) = &self.then else {
+            return Ok(());
+        };
+        if self.kernel.entry.len() > 1 {
+            return Err(Failure::usage(
+                "`--then` follows one kernel: give one `--entry`",
+            ));
+        }
+        request.then = Some(check::then::parse(text, self.programmatic)?);
+        if self.programmatic && request.compiler.arch.is_none() {
+            // Older GPUs have no dependent launches, and code for them has neither waits nor triggers.
+            request.compiler.arch = Some("sm_90".to_owned());
+        }
+        Ok(())
     }
 
     /// Whether every kernel of the files is checked.
@@ -475,6 +509,7 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     one.entry.truncate(1);
     let mut request = one.request(args.file())?;
     request.further = args.files[1..].to_vec();
+    args.second(&mut request)?;
     request.perf = args.perf;
     if args.plain {
         request.engine = Engine::Plain;

@@ -91,9 +91,15 @@ impl Choice for Kind {
     fn summary(self) -> &'static str {
         match self {
             Kind::RemoveBarrier => {
-                "Remove a block or warp barrier; for a barrier with a reduction, each thread gets its own predicate"
+                "Remove a barrier of a block, warp or cluster; for a barrier with a reduction, each thread gets its own predicate"
             }
-            Kind::RemoveFence => "Remove a fence",
+            Kind::RemoveFence => "Remove a fence, between threads or proxies",
+            Kind::DropWait => {
+                "Remove a wait: for asynchronous copies or products, for an mbarrier's phase, or for the launch in front"
+            }
+            Kind::RaiseCount => "Let a wait leave one more group of copies or products unfinished",
+            Kind::DropArrival => "Remove an arrival at an mbarrier",
+            Kind::FlipParity => "Let a wait for an mbarrier ask for the other parity",
             Kind::DropVolatile => "Turn a `volatile` load or store into a weak one",
             Kind::WeakenOrder => {
                 "Weaken an ordering by one step: `acquire` and `release` become `relaxed`, a `relaxed` load or store \

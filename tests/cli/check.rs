@@ -506,3 +506,38 @@ fn a_wait_of_two_builds_is_one_deadlock() {
     );
     assert!(!shown.contains("000000000000"), "{shown}");
 }
+
+/// A second kernel that does not wait is told where its launch depends on the first one, and not where it comes behind its end.
+#[test]
+fn a_second_kernel() {
+    let file = "kernels/dependent_launch/pair.BUG_WAIT_MISSING.sm_90.ptx";
+    let both = ["--entry", "square", "--then", "weigh", "--inputs", "1"];
+    let dependent = [&both[..], &["--programmatic"]].concat();
+    insta::assert_snapshot!(check_file(file, &dependent));
+    let shown = check_file(file, &both);
+    assert!(shown.contains("clean kernels/"), "{shown}");
+    assert!(
+        shown.contains("; followed by `weigh` when it has ended"),
+        "{shown}"
+    );
+    let right = "kernels/dependent_launch/pair.sm_90.ptx";
+    let shown = check_file(right, &dependent);
+    assert!(shown.contains("clean kernels/"), "{shown}");
+    let shape = [
+        &both[..3],
+        &["weigh<<<3,96>>>", "--programmatic", "--inputs", "1"],
+    ]
+    .concat();
+    let shown = check_file(right, &shape);
+    assert!(shown.contains("clean kernels/"), "{shown}");
+    let shown = check_file(right, &["--entry", "weigh", "--inputs", "1"]);
+    assert!(
+        shown.contains("`--entry FIRST --then SECOND --programmatic` runs both"),
+        "{shown}"
+    );
+    let shown = check_file(right, &["--entry", "square", "--then", "wigh"]);
+    assert!(
+        shown.contains("wigh") && shown.ends_with("--- exit status 2\n"),
+        "{shown}"
+    );
+}

@@ -67,6 +67,7 @@ fn launch(entry: &str, params: Vec<Param>) -> Launch {
         params,
         cooperative: false,
         cluster: None,
+        dependent: false,
         stream: 0,
     }
 }

@@ -4,12 +4,15 @@ use super::plan::{PlannedLaunch, Value};
 use super::simulate::error::SimulateError;
 use ptx::ast::ScalarType;
 use simt::program::ParamInfo;
+use simt::tensor_map;
 
 /// An argument as it lies in its parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encoded {
     /// The address of a buffer, by its index.
     Address(usize),
+    /// A tensor map, by its index.
+    Tensor(usize),
     /// A value, as wide as the parameter.
     Bytes(Vec<u8>),
 }
@@ -34,6 +37,7 @@ pub fn encode(
                 index: index + 1,
                 given: match value {
                     Value::Buffer(_) => "a buffer".to_owned(),
+                    Value::Tensor(_) => "a tensor map".to_owned(),
                     Value::Integer(n) => n.to_string(),
                     Value::Float(x) => format!("{x:?}"),
                 },
@@ -50,6 +54,9 @@ pub fn encode(
 )]
 fn encoded(value: Value, param: &ParamInfo) -> Option<Encoded> {
     let width = param.bytes as usize;
+    if let Value::Tensor(index) = value {
+        return (width == tensor_map::BYTES).then_some(Encoded::Tensor(index));
+    }
     if param.count != 1 {
         return None;
     }
@@ -98,6 +105,7 @@ mod tests {
             args,
             cooperative: false,
             cluster: None,
+            dependent: false,
             stream: 0,
         }
     }

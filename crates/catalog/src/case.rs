@@ -7,6 +7,7 @@ use super::host::{Memory, Step, StreamKind};
 pub use super::launch::{Argument, Launch, Repeat};
 use super::ptx_expectations::PtxExpectations;
 use super::target::{SIMULATED, Target};
+use super::tensor::Tensor;
 pub use super::values::DefineValue;
 use super::values::{ElementType, Fill, Number, OracleCall, SizeSpec};
 use crate::equivalent::Equivalent;
@@ -48,6 +49,9 @@ pub struct Case {
     /// Buffers in device or host memory, by name.
     #[serde(default)]
     pub buffers: BTreeMap<String, Buffer>,
+    /// Tensor maps, by name: arguments of launches.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tensors: BTreeMap<String, Tensor>,
     /// The launches, in order, on one stream. Omit them if the compiler must reject the kernel.
     #[serde(default)]
     pub launches: Vec<Launch>,
@@ -368,10 +372,12 @@ impl Case {
         self.expect.compiler.as_ref()
     }
 
-    /// Whether it also runs on GPUs. Unified memory behaves differently on different systems, and a rejected kernel never
-    /// runs.
+    /// Whether it also runs on GPUs. Unified memory behaves differently on different systems, tensor maps are made for the simulator alone, and a
+    /// rejected kernel never runs.
     pub fn is_for_gpus(&self) -> bool {
-        self.refusal().is_none() && self.buffers.values().all(|b| b.memory != Memory::Managed)
+        self.refusal().is_none()
+            && self.tensors.is_empty()
+            && self.buffers.values().all(|b| b.memory != Memory::Managed)
     }
 
     /// The names of the targets that its PTX is pinned for.

@@ -289,7 +289,7 @@ fn answer(
         .enumerate()
         .map(|(index, b)| (b.name.clone(), index))
         .collect();
-    let args = values(&oracle.args, &plan.sizes, &start)?;
+    let args = values(&oracle.args, &plan.sizes, &start, &[])?;
     Ok(prepared.reference(plan, kernel, args, buffer)?)
 }
 

@@ -31,10 +31,18 @@ pub struct Equivalent {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A barrier of the block or of a warp is removed; of one that reduces, each thread gets its own predicate.
+    /// A barrier of the block, of a warp or of the cluster is removed; of one that reduces, each thread gets its own predicate.
     RemoveBarrier,
-    /// A fence is removed.
+    /// A fence is removed: between threads, between proxies, of an mbarrier's initialisation, or before a product of a warpgroup.
     RemoveFence,
+    /// A wait is removed: for asynchronous copies or products, for a phase of an mbarrier, or for the launch in front.
+    DropWait,
+    /// A wait for groups of asynchronous operations leaves one more unfinished.
+    RaiseCount,
+    /// An arrival at an mbarrier is removed.
+    DropArrival,
+    /// A wait for a phase of an mbarrier asks for the other parity.
+    FlipParity,
     /// A `volatile` load or store becomes a weak one.
     DropVolatile,
     /// An ordering becomes one step weaker: `acquire` and `release` become `relaxed`, a `relaxed` load or store weak,
@@ -56,9 +64,13 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 14] = [
         Kind::RemoveBarrier,
         Kind::RemoveFence,
+        Kind::DropWait,
+        Kind::RaiseCount,
+        Kind::DropArrival,
+        Kind::FlipParity,
         Kind::DropVolatile,
         Kind::WeakenOrder,
         Kind::NarrowScope,
@@ -74,6 +86,10 @@ impl Kind {
         match self {
             Kind::RemoveBarrier => "remove-barrier",
             Kind::RemoveFence => "remove-fence",
+            Kind::DropWait => "drop-wait",
+            Kind::RaiseCount => "raise-count",
+            Kind::DropArrival => "drop-arrival",
+            Kind::FlipParity => "flip-parity",
             Kind::DropVolatile => "drop-volatile",
             Kind::WeakenOrder => "weaken-order",
             Kind::NarrowScope => "narrow-scope",
@@ -87,7 +103,10 @@ impl Kind {
 
     /// Whether it takes an instruction away, and does not weaken it.
     pub fn removes(self) -> bool {
-        matches!(self, Kind::RemoveBarrier | Kind::RemoveFence)
+        matches!(
+            self,
+            Kind::RemoveBarrier | Kind::RemoveFence | Kind::DropWait | Kind::DropArrival
+        )
     }
 
     /// Whether it is of a case's plan, and not of a kernel.

@@ -22,6 +22,12 @@ pub enum JobError {
     /// What is compared.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A tensor map.
+    #[error("`{tensor}` is a tensor map, which cases have on the simulator alone")]
+    Tensor {
+        /// The tensor.
+        tensor: String,
+    },
     /// Unified memory.
     #[error("`{buffer}` is unified memory, which runs only on the simulator")]
     Managed {
@@ -56,6 +62,10 @@ pub fn job(prepared: &Prepared<'_>, plan: &Plan, ptx: &str) -> Result<Job, JobEr
         ptx: ptx.to_owned(),
         ..Job::default()
     };
+    if let Some(tensor) = plan.tensors.first() {
+        let tensor = tensor.name.clone();
+        return Err(JobError::Tensor { tensor });
+    }
     let mut homes = Vec::new();
     for planned in &plan.buffers {
         if planned.memory == Memory::Managed {
@@ -133,6 +143,8 @@ fn step(
                     Home::Device(index) => Param::Buffer(index),
                     Home::Host(index) => Param::Host(index),
                 },
+                // Such a plan has made no job.
+                Encoded::Tensor(_) => Param::Bytes(Vec::new().into()),
                 Encoded::Bytes(bytes) => Param::Bytes(bytes.into()),
             };
             Step::Launch(Launch {
@@ -143,6 +155,7 @@ fn step(
                 params: params.into_iter().map(param).collect(),
                 cooperative: launch.cooperative,
                 cluster: launch.cluster.map(extent),
+                dependent: launch.dependent,
                 stream: launch.stream,
             })
         }

@@ -33,6 +33,10 @@ pub struct Launch {
     /// Cluster dimensions in blocks, if the launch gives them (`cudaLaunchAttributeClusterDimension`): `x`, `[x, y]` or `[x, y, z]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Extent>,
+    /// Whether the launch may begin before the launch directly in front of it in its stream has ended
+    /// (`cudaLaunchAttributeProgrammaticStreamSerialization`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dependent: bool,
     /// Repeats the launch with a loop variable, whose name is a size within this launch.
     #[serde(default)]
     pub repeat: BTreeMap<String, Repeat>,

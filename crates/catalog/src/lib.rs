@@ -39,6 +39,7 @@ mod short_forms;
 pub mod shrink;
 pub mod simulate;
 pub mod target;
+pub mod tensor;
 pub mod token;
 pub mod tree;
 pub mod values;

@@ -4,8 +4,10 @@
 mod buffers;
 mod error;
 mod steps;
+mod tensors;
 
 pub use error::PlanError;
+pub use tensors::PlannedTensor;
 
 use super::case::{Argument, Case};
 use super::draw::{Inputs, Sizes};
@@ -27,6 +29,8 @@ pub struct Plan {
     pub sizes: Sizes,
     /// Memory.
     pub buffers: Vec<PlannedBuffer>,
+    /// Tensor maps.
+    pub tensors: Vec<PlannedTensor>,
     /// What the host does, in order.
     pub steps: Vec<PlannedStep>,
     /// Of which kind each stream is.
@@ -164,6 +168,8 @@ pub struct PlannedLaunch {
     pub cooperative: bool,
     /// Blocks of a cluster, if the launch says.
     pub cluster: Option<Dim3>,
+    /// Whether it may begin before the launch directly in front of it has ended.
+    pub dependent: bool,
     /// The stream.
     pub stream: usize,
 }
@@ -173,6 +179,8 @@ pub struct PlannedLaunch {
 pub enum Value {
     /// The address of a buffer, by its index.
     Buffer(usize),
+    /// A tensor map, by its index.
+    Tensor(usize),
     /// An integer.
     Integer(i64),
     /// A floating-point number.
@@ -187,6 +195,7 @@ pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError
         plan: Plan {
             sizes,
             buffers: Vec::new(),
+            tensors: Vec::new(),
             steps: Vec::new(),
             streams: Vec::new(),
             names: BTreeMap::new(),
@@ -197,6 +206,12 @@ pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError
     };
     for name in case.buffers.keys() {
         planner.buffer(name)?;
+    }
+    for (name, tensor) in &case.tensors {
+        let buffer = planner.buffer(&tensor.of)?;
+        let of = (buffer, planner.plan.buffers[buffer].element);
+        let planned = tensors::planned(tensor, name, of, &planner.plan.sizes)?;
+        planner.plan.tensors.push(planned);
     }
     for (origin, launch) in case.launches.iter().enumerate() {
         planner.origin = origin;
@@ -225,12 +240,15 @@ pub fn values(
     arguments: &[Argument],
     sizes: &Sizes,
     names: &BTreeMap<String, usize>,
+    tensors: &[PlannedTensor],
 ) -> Result<Vec<Value>, PlanError> {
+    let tensor = |name: &str| tensors.iter().position(|t| t.name == name);
     let value = |argument: &Argument| match argument {
         Argument::Float(value) => Ok(Value::Float(*value)),
-        Argument::Value(e) => match e.as_name().and_then(|name| names.get(name)) {
-            Some(buffer) => Ok(Value::Buffer(*buffer)),
-            None => evaluate("an argument", e, sizes).map(Value::Integer),
+        Argument::Value(e) => match e.as_name().map(|name| (names.get(name), tensor(name))) {
+            Some((Some(buffer), _)) => Ok(Value::Buffer(*buffer)),
+            Some((None, Some(tensor))) => Ok(Value::Tensor(tensor)),
+            _ => evaluate("an argument", e, sizes).map(Value::Integer),
         },
     };
     arguments.iter().map(value).collect()

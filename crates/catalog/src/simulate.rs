@@ -18,7 +18,7 @@ use ptx::ast::Module;
 use ptx::{matches_entry, parse};
 use report::{SourceFile, Sources};
 use session::buffer::Placement;
-use session::{Independence, Options, Session};
+use session::{InTurn, Independence, Options, Session};
 use simt::memory::GLOBAL_BASE;
 use simt::observer::Events;
 use simt::{Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries};
@@ -195,19 +195,26 @@ impl<'c> Prepared<'c> {
         let sequence = order.sequence(schedule);
         let mut session = Session::ordered(options, order, plan.steps.len());
         let addresses = self.load(session.device(), plan)?;
+        let mut done = BTreeSet::new();
         for number in sequence {
-            if !session.may_run(number) {
+            // A dependent launch was executed with the one in front of it.
+            if done.contains(&number) || !session.may_run(number) {
                 continue;
             }
             match &plan.steps[number].does {
                 Does::Launch(planned) => {
-                    let program = self.program(planned)?;
-                    let how = Launch {
-                        number: number as u32,
-                        ..made(planned, program, &addresses)?
-                    };
-                    // Why it did not end is in the outcome.
-                    let _ = session.launch_as_numbered(program, &how);
+                    let turn = self.in_turn(plan, number, &addresses)?;
+                    match &turn[..] {
+                        [_, _, ..] => {
+                            done.extend(number..number + turn.len());
+                            session.launch_in_turn(&turn);
+                        }
+                        [InTurn { how, .. }] => {
+                            // Why it did not end is in the outcome.
+                            let _ = session.launch_as_numbered(self.program(planned)?, how);
+                        }
+                        [] => {}
+                    }
                 }
                 Does::Copy { copy, .. } | Does::Host(copy) => {
                     let from = addresses[copy.from] + copy.from_offset;
@@ -235,6 +242,37 @@ impl<'c> Prepared<'c> {
         })
     }
 
+    /// The launch that is a step, and those that depend on each other directly behind it: the next steps of the plan, on the same stream. What comes
+    /// before the first of them comes before all.
+    fn in_turn<'p>(
+        &'p self,
+        plan: &Plan,
+        first: usize,
+        addresses: &[u64],
+    ) -> Result<Vec<InTurn<'p>>, SimulateError> {
+        let mut all: Vec<InTurn<'p>> = Vec::new();
+        let mut stream = None;
+        for (number, step) in plan.steps.iter().enumerate().skip(first) {
+            let Some(planned) = step.launch() else {
+                break;
+            };
+            if stream.is_some_and(|s| s != planned.stream || !planned.dependent) {
+                break;
+            }
+            stream = Some(planned.stream);
+            let program = self.program(planned)?;
+            all.push(InTurn {
+                program,
+                how: Launch {
+                    number: number as u32,
+                    ..made(planned, program, plan, addresses)?
+                },
+                dependent: planned.dependent,
+            });
+        }
+        Ok(all)
+    }
+
     /// Runs a plan from fresh memory on one core, lanes together, for an observer of one's own.
     ///
     /// # Errors
@@ -256,7 +294,7 @@ impl<'c> Prepared<'c> {
                 Does::Record { .. } | Does::Wait { .. } | Does::Synchronize { .. } => continue,
             };
             let program = self.program(planned)?;
-            let how = made(planned, program, &addresses)?;
+            let how = made(planned, program, plan, &addresses)?;
             device.load(program)?;
             let schedule = &ScheduleSpec::Lockstep;
             simt::watch(&mut device, program, &how, schedule, &limits, observer).map_err(
@@ -285,12 +323,13 @@ impl<'c> Prepared<'c> {
             args,
             cooperative: false,
             cluster: None,
+            dependent: false,
             stream: 0,
         };
         let mut device = Device::new(DEVICE_BYTES);
         let addresses = self.load(&mut device, plan)?;
         let program = find(&self.oracles, &planned)?;
-        let how = made(&planned, program, &addresses)?;
+        let how = made(&planned, program, plan, &addresses)?;
         device.load(program)?;
         let limits = Limits::default();
         let schedule = &ScheduleSpec::Lockstep;
@@ -428,6 +467,7 @@ fn find<'p>(
 fn made(
     planned: &PlannedLaunch,
     program: &Program,
+    plan: &Plan,
     addresses: &[u64],
 ) -> Result<Launch, SimulateError> {
     let mut params = vec![0; program.param_bytes as usize];
@@ -435,6 +475,15 @@ fn made(
     for (argument, param) in encoded.into_iter().zip(&program.params) {
         let bytes = match argument {
             Encoded::Address(buffer) => addresses[buffer].to_le_bytes().to_vec(),
+            Encoded::Tensor(index) => {
+                let tensor = &plan.tensors[index];
+                let map = tensor.map(addresses[tensor.buffer]);
+                let map = map.map_err(|error| SimulateError::Tensor {
+                    tensor: tensor.name.clone(),
+                    error,
+                })?;
+                map.to_bytes().to_vec()
+            }
             Encoded::Bytes(bytes) => bytes,
         };
         let at = param.offset as usize;

@@ -23,6 +23,7 @@ use super::geometry::Geometry;
 use super::input::Build;
 use super::plan::Plan;
 use super::request::{Progress, Watch};
+use super::then::Second;
 use super::work::Work;
 use detect::coverage::Coverage;
 use detect::finding::{Action, End, Finding};
@@ -72,6 +73,8 @@ pub struct Exploration<'a> {
     pub work: Arc<Work>,
     /// Who watches.
     pub watch: &'a dyn Watch,
+    /// The first kernel's builds, and the kernel that is launched behind it.
+    pub second: Option<(&'a [Program], &'a Second)>,
 }
 
 /// A finding before it is worded: its rule and its guilty places.
@@ -85,8 +88,13 @@ pub struct Found {
 }
 
 impl Found {
-    fn of(finding: &Finding, program: &Program) -> Found {
-        let end = |end: &End| (end.action, program.site(end.site).lines.clone());
+    /// `programs` are those of the launches, in order.
+    fn of(finding: &Finding, programs: &[&Program]) -> Found {
+        let end = |end: &End| {
+            let program = programs.get(end.launch as usize);
+            let lines = program.map(|p| p.site(end.site).lines.clone());
+            (end.action, lines.unwrap_or_default())
+        };
         Found {
             rule: finding.rule,
             ends: finding.ends.iter().map(end).collect(),
@@ -304,6 +312,15 @@ impl Exploration<'_> {
     fn shape(&self, plan: &Plan) -> (simt::Dim3, simt::Dim3) {
         let geometry = plan.geometry(self.geometry);
         (geometry.grid, geometry.block)
+    }
+
+    /// The kernel that is launched behind this build of the first one, as the same build made it.
+    fn second(&self, program: &Program) -> Option<(&Second, &Program)> {
+        let (firsts, second) = self.second?;
+        let build = firsts
+            .iter()
+            .position(|first| std::ptr::eq(first, program))?;
+        Some((second, second.programs.get(build)?))
     }
 
     fn launch(&self, plan: &Plan, params: Vec<u8>) -> Launch {

@@ -41,6 +41,7 @@ mod search;
 mod seen;
 mod shape;
 pub mod tensor;
+pub mod then;
 mod two_builds;
 mod unseen;
 pub mod usage;
@@ -55,7 +56,7 @@ pub use explore::Found;
 pub use hypothesis::Hypothesis;
 pub use prepare::{Prepared, program};
 pub use request::{
-    Budgets, Cancel, DEFAULT_INPUTS, Progress, Request, Schedules, Source, Unwatched, Watch,
+    Budgets, Cancel, DEFAULT_INPUTS, Progress, Request, Schedules, Source, Then, Unwatched, Watch,
     device_memory,
 };
 

@@ -123,6 +123,8 @@ pub struct Plan {
     pub launched: Option<Launched>,
     /// Bytes of dynamic shared memory, where they are guessed: they grow to what the kernel reaches.
     pub shared: Option<GuessedShared>,
+    /// Where the parameter block of a second kernel begins ([`super::then`]).
+    pub second: Option<u32>,
     /// The buffers that have grown, and whose guessed contents have not.
     kept: Vec<usize>,
 }
@@ -186,8 +188,21 @@ impl Plan {
             host_file: None,
             launched: None,
             shared: None,
+            second: None,
             kept: Vec::new(),
         })
+    }
+
+    /// Cuts a parameter block in two: for the first kernel and for the second one, if there is one.
+    pub fn cut(&self, mut block: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
+        let Some(start) = self.second else {
+            return (block, None);
+        };
+        let second = block.split_off((start as usize).min(block.len()));
+        let of_first = self.parameters.0.iter().filter(|p| p.offset < start);
+        let bytes = of_first.map(|p| p.offset + p.bytes).max().unwrap_or(0);
+        block.truncate(bytes as usize);
+        (block, Some(second))
     }
 
     /// The number of elements of a parameter's buffer, where it has one and it is known.

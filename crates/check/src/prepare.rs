@@ -7,7 +7,8 @@ use super::hypothesis::Hypothesis;
 use super::input::{self, Build, Input, Wanted};
 use super::plan::{self, Plan};
 use super::request::{Given, Request, Schedules, Watch};
-use super::{entry, functions, host, host_facts, limits, parameters};
+use super::then::Second;
+use super::{entry, functions, host, host_facts, limits, parameters, shape, then};
 use report::Sources;
 use simt::{Limits, LowerError, Program};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Prepared {
     pub entry: String,
     /// Its code in each build.
     pub programs: Vec<Program>,
+    /// The kernel that is launched behind it.
+    pub second: Option<Second>,
     /// What it is launched with first.
     pub first: Hypothesis,
     /// The schedules to try.
@@ -43,7 +46,12 @@ impl Prepared {
         watch: &dyn Watch,
     ) -> Result<Prepared, Error> {
         let until = until(request);
-        let wanted = Wanted::One(request.entry.as_deref());
+        let both: Option<Vec<String>> = (request.then.as_ref().zip(request.entry.as_ref()))
+            .map(|(then, entry)| vec![entry.clone(), then.entry.clone()]);
+        let wanted = match &both {
+            Some(both) => Wanted::Each(both),
+            None => Wanted::One(request.entry.as_deref()),
+        };
         let mut input = input::read(request, wanted, sources, watch)?;
         input.builds.truncate(builds);
         Prepared::of(request, Arc::new(input), until)
@@ -67,9 +75,17 @@ impl Prepared {
             .iter()
             .map(|b| program(b, &entry, until))
             .collect::<Result<_, _>>()?;
+        let second = second(request, &input, until)?;
+        let kernels = (&entry[..], &programs[..], second.as_ref());
+        let all = || {
+            programs
+                .iter()
+                .chain(second.iter().flat_map(|s| &s.programs))
+        };
         Ok(Prepared {
-            schedules: schedules(request, &programs),
-            first: hypothesis(request, request.launch, &input, &entry, &programs)?,
+            schedules: schedules(request, all()),
+            first: hypothesis(request, request.launch, &input, kernels)?,
+            second,
             input,
             entry,
             programs,
@@ -83,7 +99,8 @@ impl Prepared {
     ///
     /// A launch that no GPU can make, or arguments that do not fit.
     pub(super) fn hypothesis(&self, request: &Request, launch: Given) -> Result<Hypothesis, Error> {
-        hypothesis(request, launch, &self.input, &self.entry, &self.programs)
+        let kernels = (&self.entry[..], &self.programs[..], self.second.as_ref());
+        hypothesis(request, launch, &self.input, kernels)
     }
 
     /// How its builds are explored.
@@ -111,8 +128,35 @@ impl Prepared {
             remember: false,
             work: Arc::default(),
             watch,
+            second: self
+                .second
+                .as_ref()
+                .map(|second| (&self.programs[..], second)),
         }
     }
+}
+
+/// The second kernel of a request, ready to run, if it has one.
+fn second(
+    request: &Request,
+    input: &Input,
+    until: Option<Instant>,
+) -> Result<Option<Second>, Error> {
+    let Some(then) = request.then.clone() else {
+        return Ok(None);
+    };
+    let module = &input.builds[0].module;
+    let entry = entry::choose(module, Some(&then.entry), &input.path)?.to_owned();
+    let builds = input.builds.iter();
+    let programs: Result<_, Error> = builds.map(|b| program(b, &entry, until)).collect();
+    if let (Some(grid), Some(block)) = (then.grid, then.block) {
+        shape::check(grid, block)?;
+    }
+    Ok(Some(Second {
+        then,
+        entry,
+        programs: programs?,
+    }))
 }
 
 /// What a kernel is launched with first: what was given, what the host program says, and guesses for the rest.
@@ -120,8 +164,7 @@ fn hypothesis(
     request: &Request,
     launch: Given,
     input: &Input,
-    entry: &str,
-    programs: &[Program],
+    (entry, programs, second): (&str, &[Program], Option<&Second>),
 ) -> Result<Hypothesis, Error> {
     let module = &input.builds[0].module;
     let parameters = parameters::Parameters::of(module, entry, input.source.as_ref());
@@ -146,7 +189,17 @@ fn hypothesis(
         request.cooperative || host.is_none() && report::kernel_view::meets_grid(&programs[0]);
     affordable(&geometry, request.budgets.steps)?;
     let sizes = geometry::sizes(&geometry, module, entry);
-    let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+    let mut plan = match second {
+        None => Plan::new(parameters, &request.arguments, sizes, request.seed)?,
+        Some(second) => {
+            let own = parameters::Parameters::of(module, &second.entry, input.source.as_ref());
+            let (both, start, same) = then::joined(parameters, own, &second.then.entry);
+            let mut plan = Plan::new(both, &request.arguments, sizes, request.seed)?;
+            plan.second = Some(start);
+            then::mirror(&mut plan, same);
+            plan
+        }
+    };
     functions::guess(&mut plan, &programs[0]);
     let said = host.as_ref().and_then(|h| h.launch.shared);
     let said = said.filter(|bytes| *bytes > 0 && launch.block.is_none());
@@ -228,14 +281,17 @@ fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
     .help("use a smaller `--grid`, because a race shows with two blocks as with two million; or raise `--max-steps`"))
 }
 
-fn schedules(request: &Request, programs: &[Program]) -> session::explorer::Schedules {
+fn schedules<'p>(
+    request: &Request,
+    mut programs: impl Iterator<Item = &'p Program>,
+) -> session::explorer::Schedules {
     use session::explorer::Schedules as Tried;
     match &request.schedules {
         Schedules::Only(one) => Tried::Only(vec![one.clone()]),
         Schedules::UpTo(count) => Tried::UpTo {
             most: *count as usize,
             seed: request.seed,
-            weak: programs.iter().any(|p| p.facts.stale_values),
+            weak: programs.any(|p| p.facts.stale_values),
         },
     }
 }

@@ -45,6 +45,21 @@ pub enum Schedules {
     Only(ScheduleSpec),
 }
 
+/// A second kernel, launched directly behind the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Then {
+    /// Its name, plain or mangled.
+    pub entry: String,
+    /// Blocks; as many as the first launch has where nothing is said.
+    pub grid: Option<Dim3>,
+    /// Threads of a block.
+    pub block: Option<Dim3>,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: Option<u32>,
+    /// Whether it may begin before the first one has ended, as `cudaLaunchAttributeProgrammaticStreamSerialization` says.
+    pub dependent: bool,
+}
+
 /// What a check may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
@@ -96,6 +111,8 @@ pub struct Request {
     pub launch: Given,
     /// Whether the launch is cooperative.
     pub cooperative: bool,
+    /// A kernel that is launched behind it.
+    pub then: Option<Then>,
     /// Variables of the module that are set before the launch.
     pub variables: Vec<Argument>,
     /// Arguments; the others are guessed.
@@ -127,6 +144,7 @@ impl Request {
             entry: None,
             launch: Given::default(),
             cooperative: false,
+            then: None,
             variables: Vec::new(),
             arguments: Vec::new(),
             schedules: Schedules::UpTo(8),

@@ -104,6 +104,11 @@ fn unjudged(prepared: &Prepared, hypothesis: &Hypothesis) -> Vec<String> {
     if several && narrow {
         all.insert(Unjudged::ClusterScope);
     }
+    let mut programs = prepared.programs.iter().map(|p| &p.facts);
+    let depends = programs.any(|f| f.launches_dependents || f.waits_for_dependency);
+    if depends && prepared.second.is_none() {
+        all.insert(Unjudged::DependentAlone);
+    }
     report::unjudged::notes(&all).0
 }
 

@@ -158,6 +158,12 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     if setting.cooperative {
         words.push("--cooperative".into());
     }
+    if let Some(then) = &request.then {
+        words.push(format!("--then {}", quote(&then.words())));
+        if then.dependent {
+            words.push("--programmatic".into());
+        }
+    }
     if request.perf {
         words.push("--perf".into());
     }
@@ -250,6 +256,13 @@ pub fn judge(
     let grid = explored.iter().any(|e| e.cooperates) && !setting.cooperative;
     if grid && diagnostics.iter().any(|d| d.rule == Rule::Trap) {
         summary += "; `grid.sync()` needs a cooperative launch, give `--cooperative`";
+    }
+    if let Some(then) = &request.then {
+        let how = match then.dependent {
+            true => ", which may begin before it has ended",
+            false => " when it has ended",
+        };
+        summary += &format!("; followed by `{}`{how}", ptx::shortened(&then.words()));
     }
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
         summary = format!("{summary}; {}", tried(verdict, told, &setting, request));

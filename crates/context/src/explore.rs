@@ -134,6 +134,7 @@ impl Context {
         let allowed = self.allowed();
         let left_of_budget = allowed.saturating_sub(self.launches.spent.exploring);
         let limits = Limits {
+            pause: simt::Pause::Nowhere,
             steps: self.options.steps,
             wall: Some(
                 (took * LONGER)

@@ -29,7 +29,7 @@ use crate::launches::{Deferred, Queued, Running};
 use crate::timeline::{Agent, Ticket};
 use simt::memory::GLOBAL_BASE;
 use simt::observer::NullObserver;
-use simt::{Limits, Others, Stats, Stop};
+use simt::{Limits, Others, Pause, Stats, Stop};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -61,6 +61,7 @@ impl Context {
                 true => Others::InTurn,
                 false => self.others(),
             },
+            pause: Pause::Nowhere,
             engine: self.options.engine(),
             memory: self.memory_left(),
             live: Some(self.launches.live.part()),

@@ -205,6 +205,10 @@ pub struct Launch {
     /// Blocks of a cluster, if the launch says (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
+    /// Whether it may begin before the launch in front of it in its stream has ended (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`). No launch
+    /// of a job with such a one is timed: an event between two launches would order them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dependent: bool,
     /// The stream.
     #[serde(default)]
     pub stream: usize,
@@ -356,6 +360,11 @@ impl Job {
     /// Whether all steps are on one stream and the host does nothing meanwhile. Then the process can wait for each step and
     /// attribute errors to it.
     pub fn is_sequential(&self) -> bool {
+        // Who waited for the first of two launches would order them.
+        let dependent = |step: &Step| matches!(step, Step::Launch(launch) if launch.dependent);
+        if self.steps.iter().any(dependent) {
+            return false;
+        }
         let mut streams = self.steps.iter().map(Step::stream);
         let Some(first) = streams.next() else {
             return true;

@@ -14,6 +14,8 @@
 //! A fence, or an order of an access, between strong accesses to different locations is a case of its own ([`Exercised::Untold`]): the
 //! detectors judge weak accesses, and schedules reorder strong ones only in part.
 //!
+//! What orders asynchronous operations counts as exercised.
+//!
 //! The answer errs on the side of "exercised". A run with more than `EVENTS` accesses is cut there, and whatever was reached in it counts
 //! as exercised.
 
@@ -137,6 +139,18 @@ impl Exercise {
 
     /// What it had for a change of the instructions in these lines of the PTX to show.
     pub fn around(&self, program: &Program, ptx_lines: &[u32], change: &Change) -> Exercised {
+        // Nothing that is watched here says what an asynchronous operation had to be ordered with.
+        let asynchronous = matches!(
+            change.kind,
+            Kind::DropWait | Kind::RaiseCount | Kind::DropArrival | Kind::FlipParity
+        ) || change.what.contains("cluster")
+            || matches!(
+                change.what,
+                "proxy fence" | "mbarrier fence" | "wgmma fence"
+            );
+        if asynchronous {
+            return Exercised::Yes;
+        }
         let here = |site: &&Site| {
             let info = program.sites.get(site.0 as usize);
             info.is_some_and(|info| ptx_lines.contains(&info.ptx_line))

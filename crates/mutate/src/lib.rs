@@ -16,7 +16,9 @@
 //! Limitations: without an oracle, a mutant without a fence between strong accesses may give wrong results unnoticed; inputs
 //! that were not tried; and anything that the compiler would do differently if the source itself changed.
 
+mod asynchronous;
 pub mod case;
+mod change;
 pub mod combinations;
 pub mod exercise;
 pub mod explain;

@@ -5,122 +5,21 @@
 //!
 //! - `fence.sc` to `fence.acq_rel`: nearly every `__threadfence()` is part of a release or acquire pattern, for which the
 //!   weaker fence is enough. Fences that are needed for more are found when they are removed.
-//! - Proxy fences and the mbarrier fence: they order asynchronous and texture accesses, which the simulator does not
-//!   implement.
 //! - Operations on shared memory to `.cta` scope: without clusters no other block can reach this memory, so nothing changes.
+//!
+//! What orders asynchronous operations is mutated in [`asynchronous`](super::asynchronous).
 //!
 //! Narrowing skips the scope `.cluster`: without clusters a cluster is one block.
 
-use super::weak_update;
+use super::change::removed;
+pub use super::change::{Change, Mutation};
+use super::{asynchronous, weak_update};
 pub use catalog::equivalent::Kind;
 use ptx::ast::{Instruction, Operand, Stmt};
 use ptx::semantics::{
     Effect, FenceKind, MemoryEffect, Modifier, Opcode, Order, Participation, Scope, Space,
     Synchronisation, TypedInstruction,
 };
-use std::fmt;
-
-/// What a mutation does to an instruction, without its location.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Change {
-    /// Its kind.
-    pub kind: Kind,
-    /// What is changed: `barrier`, `warp barrier`, `fence`, `load`, `store`, `atomic`, `wait for an event`.
-    pub what: &'static str,
-    /// The original order or scope: `acquire`, `gpu`.
-    pub from: Option<&'static str>,
-    /// The new order or scope: `relaxed`, `cta`.
-    pub to: Option<&'static str>,
-}
-
-impl Change {
-    /// The condition in words: `without this barrier`.
-    pub fn condition(&self) -> String {
-        let Change { what, .. } = self;
-        let (from, to) = (self.from.unwrap_or("?"), self.to.unwrap_or("?"));
-        match self.kind {
-            Kind::RemoveBarrier if self.to.is_some() => {
-                format!("with each thread's own predicate instead of this {what}")
-            }
-            Kind::RemoveBarrier
-            | Kind::RemoveFence
-            | Kind::RemoveRecord
-            | Kind::RemoveWait
-            | Kind::RemoveSynchronize => format!("without this {what}"),
-            Kind::UnblockStream => "with a non-blocking stream instead of this one".to_owned(),
-            Kind::DropVolatile => format!("without `volatile` in this {what}"),
-            Kind::WeakenOrder => format!("with a {to} {what} instead of this {from} one"),
-            Kind::NarrowScope => format!("with {to} scope instead of {from} for this {what}"),
-            Kind::PlainAtomic => "with a plain read and write instead of this atomic".to_owned(),
-        }
-    }
-
-    /// Why a run shows nothing in which threads came to it.
-    pub fn nothing_to_order(&self) -> &'static str {
-        match self.kind {
-            Kind::RemoveBarrier => {
-                "threads reached it, but in no run did two of them access one location just before and just behind it, one of them to write"
-            }
-            Kind::RemoveFence => {
-                "threads reached it, but in no run did one of them access locations on both its sides that other threads access, too"
-            }
-            Kind::NarrowScope if self.what == "fence" => {
-                "threads reached it, but in no run did one of them access locations on both its sides that other threads access, too"
-            }
-            Kind::NarrowScope => {
-                "threads reached it, but in no run did a thread of another block access its location, one of the two to write"
-            }
-            _ => {
-                "threads reached it, but in no run did another thread access its location, one of the two to write"
-            }
-        }
-    }
-
-    /// What a verdict leaves open that found no failure.
-    pub fn caveat(&self) -> Option<&'static str> {
-        let ordering = match self.kind {
-            Kind::RemoveFence | Kind::WeakenOrder => true,
-            Kind::NarrowScope => self.what == "fence",
-            _ => false,
-        };
-        ordering.then_some(
-            "atomic and volatile accesses do not race, but other threads may see them in another order; racetrap tried some, not all, \
-             of the orders that the memory model allows",
-        )
-    }
-}
-
-impl fmt::Display for Change {
-    /// The change in words: `barrier removed`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Change { what, .. } = self;
-        let (from, to) = (self.from.unwrap_or("?"), self.to.unwrap_or("?"));
-        match self.kind {
-            Kind::RemoveBarrier if self.to.is_some() => {
-                write!(f, "{what} removed, each thread uses its own predicate")
-            }
-            Kind::RemoveBarrier
-            | Kind::RemoveFence
-            | Kind::RemoveRecord
-            | Kind::RemoveWait
-            | Kind::RemoveSynchronize => write!(f, "{what} removed"),
-            Kind::UnblockStream => write!(f, "{what} made non-blocking"),
-            Kind::DropVolatile => write!(f, "{what} no longer volatile"),
-            Kind::WeakenOrder => write!(f, "{what} changed from {from} to {to}"),
-            Kind::NarrowScope => write!(f, "{what} narrowed from {from} to {to} scope"),
-            Kind::PlainAtomic => write!(f, "{what} replaced by a plain read and write"),
-        }
-    }
-}
-
-/// A change and the statements that replace the instruction.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mutation {
-    /// What is changed.
-    pub change: Change,
-    /// The replacement: nothing, one instruction, or several in a scope of their own.
-    pub replacement: Vec<Stmt>,
-}
 
 /// The mutations of an instruction; most instructions have none.
 pub fn mutations(i: &Instruction) -> Vec<Mutation> {
@@ -132,22 +31,17 @@ pub fn mutations(i: &Instruction) -> Vec<Mutation> {
             kind: FenceKind::Thread,
             ..
         }) => fence(i, &typed),
+        Some(
+            Synchronisation::Fence { .. }
+            | Synchronisation::ClusterBarrier { .. }
+            | Synchronisation::WaitDependency
+            | Synchronisation::WaitGroup(_)
+            | Synchronisation::Mbarrier(_),
+        ) => asynchronous::mutations(i, &typed),
         _ => match &typed.memory {
             Some(memory) if is_between_threads(&typed, memory) => access(i, &typed, memory),
             _ => Vec::new(),
         },
-    }
-}
-
-fn removed(kind: Kind, what: &'static str) -> Mutation {
-    Mutation {
-        change: Change {
-            kind,
-            what,
-            from: None,
-            to: None,
-        },
-        replacement: Vec::new(),
     }
 }
 

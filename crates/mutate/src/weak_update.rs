@@ -15,9 +15,17 @@ const TEST: &str = "%racetrap_test";
 
 /// The statements that replace `i`; `None` if it is not an atomic operation that the simulator implements.
 pub fn of(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> Option<Stmt> {
-    let mut body = parsed(&Plain::of(i, typed, memory)?.text())?;
-    body.iter_mut().for_each(|s| place(s, i.span));
-    Some(Stmt::Block(body))
+    Some(Stmt::Block(placed(
+        &Plain::of(i, typed, memory)?.text(),
+        i.span,
+    )?))
+}
+
+/// The statements of a text, which stand where an instruction stood.
+pub(super) fn placed(text: &str, span: Span) -> Option<Vec<Stmt>> {
+    let mut body = parsed(text)?;
+    body.iter_mut().for_each(|s| place(s, span));
+    Some(body)
 }
 
 /// An atomic operation, taken apart.

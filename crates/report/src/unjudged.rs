@@ -17,6 +17,8 @@ pub enum Unjudged {
     ChildBesideParent,
     /// A launch that may begin before the one in front of it has ended, on a GPU that can't.
     EarlyLaunch,
+    /// One kernel of two of which the second may begin before the first one has ended, checked alone.
+    DependentAlone,
     /// Operations that were forgotten before the host had waited for them.
     TooManyOperations,
     /// `fence.sc` of cluster scope.
@@ -40,10 +42,11 @@ pub struct Row {
 
 impl Unjudged {
     /// All of them.
-    pub const ALL: [Unjudged; 5] = [
+    pub const ALL: [Unjudged; 6] = [
         Unjudged::ChildrenAtOnce,
         Unjudged::ChildBesideParent,
         Unjudged::EarlyLaunch,
+        Unjudged::DependentAlone,
         Unjudged::TooManyOperations,
         Unjudged::ClusterScope,
     ];
@@ -70,6 +73,13 @@ impl Unjudged {
                 done: "wait for the launch in front of them, as on such a GPU; with `--device sm_90` they do not",
                 hidden: "a race with the launch in front of it, on newer GPUs",
                 note: "a launch may begin before the one in front of it has ended, but only from sm_90 on: `--device sm_90` judges that",
+                inconclusive: false,
+            },
+            Unjudged::DependentAlone => Row {
+                construct: "a kernel with `cudaGridDependencySynchronize` or `cudaTriggerProgrammaticLaunchCompletion`, checked alone",
+                done: "runs as if the launch in front of it had ended; `check --then KERNEL --programmatic`, cases with `dependent: true` and `exec` run both",
+                hidden: "`missing-dependency-wait`",
+                note: "it may run at the same time as a launch in front of it or behind it (`griddepcontrol`), which was not run: `--entry FIRST --then SECOND --programmatic` runs both",
                 inconclusive: false,
             },
             Unjudged::TooManyOperations => Row {

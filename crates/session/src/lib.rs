@@ -4,6 +4,7 @@
 pub mod buffer;
 pub mod concurrent;
 pub mod coverage;
+pub mod dependent;
 pub mod explore;
 pub mod explorer;
 pub mod expression;
@@ -13,5 +14,6 @@ pub mod order;
 pub mod reversal;
 pub mod simulator;
 
+pub use dependent::InTurn;
 pub use order::{Command, Order, StreamKind};
 pub use simulator::{Independence, Options, Outcome, Session};

@@ -90,26 +90,26 @@ pub struct Outcome {
     pub accesses: u64,
     /// What the threads of the last launch did to memory that they share, where that was asked for.
     pub communication: Option<Log>,
-    /// Where the branches of the last launch went.
+    /// Where the branches of the first launch went.
     pub coverage: Coverage,
 }
 
 /// A device with detectors watching.
 pub struct Session {
-    options: Options,
-    device: Device,
-    detectors: Detectors,
+    pub(super) options: Options,
+    pub(super) device: Device,
+    pub(super) detectors: Detectors,
     launches: u32,
-    extra: Vec<Finding>,
-    stopped: Option<Stop>,
-    independence: Independence,
+    pub(super) extra: Vec<Finding>,
+    pub(super) stopped: Option<Stop>,
+    pub(super) independence: Independence,
     output: String,
     traces: Vec<Trace>,
     steps: u64,
     executed: u64,
     accesses: u64,
     communication: Option<Log>,
-    coverage: Coverage,
+    coverage: Option<Coverage>,
     /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
     found: BTreeMap<(Rule, usize, Site, Site), Finding>,
     kernels: Vec<String>,
@@ -117,6 +117,29 @@ pub struct Session {
     concurrent: Option<(Concurrent, usize)>,
     /// Launches that wait, perhaps for what has yet to run.
     waiting: Vec<(u32, Stop)>,
+    /// The last launch, where one that depends on it programmatically may begin before its end.
+    pub(super) primary: Option<Primary>,
+    /// What was found of such pairs.
+    pub(super) dependence: BTreeMap<[(usize, Site); 2], Finding>,
+}
+
+/// What a launch did that dependent ones may overlap.
+#[derive(Debug)]
+pub(super) struct Primary {
+    /// The kernel's number.
+    pub kernel: usize,
+    /// Its own.
+    pub number: u32,
+    /// All that it did.
+    pub all: Footprint,
+}
+
+/// A launch for which the detectors are ready.
+pub(super) struct Begun {
+    /// The kernel's number.
+    pub kernel: usize,
+    pub live: Live,
+    pub limits: Limits,
 }
 
 impl Session {
@@ -136,11 +159,13 @@ impl Session {
             executed: 0,
             accesses: 0,
             communication: None,
-            coverage: Coverage::default(),
+            coverage: None,
             found: BTreeMap::new(),
             kernels: Vec::new(),
             concurrent: None,
             waiting: Vec::new(),
+            primary: None,
+            dependence: BTreeMap::new(),
         }
     }
 
@@ -185,8 +210,26 @@ impl Session {
     /// # Errors
     /// [`Stop`]. Deadlocks and endless kernels have become findings, too.
     pub fn launch_as_numbered(&mut self, program: &Program, how: &Launch) -> Result<Stats, Stop> {
+        let begun = self.begin(program, false);
+        let ended = self.detectors.launch(
+            &mut self.device,
+            program,
+            how,
+            &self.options.schedule,
+            &begun.limits,
+            self.options.jobs,
+        );
+        self.primary = None;
+        self.end((program, how), begun, ended)
+    }
+
+    /// Makes the detectors ready for a launch; `dependency`: another one depends on it programmatically, or it on another one.
+    pub(super) fn begin(&mut self, program: &Program, dependency: bool) -> Begun {
         let kernel = self.kernel(&program.entry);
         self.detectors.enter(kernel);
+        if dependency {
+            self.detectors.record_dependency();
+        }
         if self.concurrent.is_some() {
             self.detectors.record_footprint(None);
         }
@@ -196,28 +239,39 @@ impl Session {
             self.detectors.record_communication();
         }
         let o = &self.options;
-        let device = &mut self.device;
         // The program's variables count; what is wrong with them, the launch says.
-        let _ = device.load(program);
+        let _ = self.device.load(program);
         let live = o.limits.live.as_ref().map_or_else(Live::new, Live::part);
-        let left = o.device_bytes.saturating_sub(device.in_use());
+        let left = o.device_bytes.saturating_sub(self.device.in_use());
         let limits = Limits {
             // The rest is for what the process holds beside this run.
             memory: o.limits.memory.min((left / 8 * 5).max(LEAST)),
             live: Some(live.clone()),
             ..o.limits.clone()
         };
-        let ended = self
-            .detectors
-            .launch(device, program, how, &o.schedule, &limits, o.jobs);
-        self.executed += live.steps();
+        Begun {
+            kernel,
+            live,
+            limits,
+        }
+    }
+
+    /// Takes what the detectors know of a launch that has ended.
+    pub(super) fn end(
+        &mut self,
+        (program, how): (&Program, &Launch),
+        begun: Begun,
+        ended: Result<Stats, Stop>,
+    ) -> Result<Stats, Stop> {
+        self.executed += begun.live.steps();
         self.accesses += self.detectors.take_accesses();
-        self.coverage = self.detectors.take_coverage();
+        let coverage = self.detectors.take_coverage();
+        self.coverage.get_or_insert(coverage);
         self.communication = self.detectors.take_communication().map(|mut log| {
             log.whole &= program.facts.memory_alone;
             log
         });
-        self.keep_findings(kernel);
+        self.keep_findings(begun.kernel);
         self.promise(program);
         let footprint = self.detectors.take_footprint().unwrap_or_default();
         let ended = self.judge(how.number as usize, &program.entry, footprint, ended);
@@ -326,6 +380,7 @@ impl Session {
     /// Ends the session.
     pub fn finish(mut self) -> (Outcome, Device) {
         let mut findings: Vec<_> = self.found.into_values().collect();
+        findings.extend(self.dependence.into_values());
         findings.append(&mut self.detectors.take_notes());
         findings.append(&mut self.extra);
         if let Some((concurrent, _)) = self.concurrent {
@@ -353,7 +408,7 @@ impl Session {
             executed: self.executed,
             accesses: self.accesses,
             communication: self.communication,
-            coverage: self.coverage,
+            coverage: self.coverage.unwrap_or_default(),
         };
         (outcome, self.device)
     }

@@ -55,7 +55,7 @@ use super::program::Program;
 use super::simd::{Work, at_best};
 use super::snapshot::Image;
 use super::state::*;
-use super::stop::{BadCall, Engine, Stop};
+use super::stop::{BadCall, Engine, Pause, Stop};
 use super::weak_memory::StoreHistory;
 use load_run::Loaded;
 use std::collections::HashMap;
@@ -88,6 +88,8 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub engine: Engine,
     /// When asynchronous operations are performed.
     pub moment: Moment,
+    /// Where its warps stop.
+    pub pause: Pause,
     pub steps: u64,
     /// Bytes that its thread held when that was asked last.
     pub held: i64,
@@ -143,6 +145,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             parallel,
             engine: Engine::Fast,
             moment: Moment::Late,
+            pause: Pause::Nowhere,
             steps: 0,
             held: meter::held(),
             tight: false,
@@ -495,6 +498,17 @@ impl<'a, O: Hooks> Core<'a, O> {
                         self.observer.dependency_wait(block.who(w), active);
                     }
                     pc += 1;
+                    if active != 0 && self.pause == Pause::AtWait {
+                        block.warps[w].splits[s].state = State::Paused;
+                        leave!(Yield::Blocked);
+                    }
+                }
+                Op::DependencyTrigger => {
+                    pc += 1;
+                    if active != 0 && self.pause == Pause::AtTrigger {
+                        block.warps[w].splits[s].state = State::Paused;
+                        leave!(Yield::Blocked);
+                    }
                 }
                 Op::ClusterArrive { releases, aligned } => {
                     if active != 0 {

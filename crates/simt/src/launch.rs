@@ -126,6 +126,7 @@ fn on_one_engine<O: Observer>(
     let blocks = launch.grid.count();
     let several = jobs > 1
         && limits.engine == Engine::Fast
+        && limits.pause == Pause::Nowhere
         && blocks > 1
         && program.facts.blocks_commute
         && !prepare::is_clustered(program, launch)
@@ -158,7 +159,7 @@ impl Waiting {
         self.aside.undecided = self.aside.prove && !self.aside.for_ever;
         self.aside.prove = prove;
         let none = None::<Never<O>>;
-        let schedule = ScheduleSpec::Lockstep;
+        let schedule = self.schedule.clone();
         let from = Some(self);
         run(
             device, program, launch, &schedule, limits, observer, none, from,
@@ -242,6 +243,7 @@ fn run<H: Hooks>(
                 counts,
                 output,
                 used,
+                schedule: _,
             } = *waiting;
             // What was allocated meanwhile may be used.
             prepared.ranges = prepare::ranges(device);
@@ -318,6 +320,7 @@ fn run<H: Hooks>(
                 counts,
                 output,
                 used,
+                schedule: schedule.clone(),
             };
             Err((stop, Some(Box::new(waiting))))
         }

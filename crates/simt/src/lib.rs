@@ -53,4 +53,4 @@ pub use launch::{Launch, Waiting, launch, launch_or_wait, launch_unwatched, shar
 pub use lower::{Lines, LowerError, entries};
 pub use program::Program;
 pub use schedule::ScheduleSpec;
-pub use stop::{BadCall, Engine, Limits, Live, NEVER_ENDS, Others, PhaseWait, Stats, Stop};
+pub use stop::{BadCall, Engine, Limits, Live, NEVER_ENDS, Others, Pause, PhaseWait, Stats, Stop};

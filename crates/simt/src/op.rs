@@ -217,6 +217,8 @@ pub enum Op {
     Fence(FenceOrder, Scope),
     /// `griddepcontrol.wait`
     DependencyWait,
+    /// `griddepcontrol.launch_dependents`
+    DependencyTrigger,
     /// `bar`, `barrier`.
     Barrier(Box<BarrierOp>),
     /// Warp-level `.sync` operations and `activemask`.

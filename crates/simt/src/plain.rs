@@ -57,7 +57,7 @@ use crate::observer::*;
 use crate::op::*;
 use crate::operations::{Group, Operation};
 use crate::state::*;
-use crate::stop::{BadCall, Stop};
+use crate::stop::{BadCall, Pause, Stop};
 
 /// What is added to the text of an instruction that only the fast engine executes.
 pub(crate) const ONLY_FAST: &str = " (with --plain)";
@@ -319,6 +319,14 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     let who = self.who();
                     self.core.observer.dependency_wait(who, active);
                 }
+                if self.core.pause == Pause::AtWait {
+                    return Ok(self.pauses(pc));
+                }
+            }
+            Op::DependencyTrigger => {
+                if self.core.pause == Pause::AtTrigger {
+                    return Ok(self.pauses(pc));
+                }
             }
             Op::BranchIndexed { index, targets } => {
                 return Ok(self.branch_indexed(pc, i.site, (mask, active), *index, targets));
@@ -326,6 +334,13 @@ impl<O: Hooks> Turn<'_, '_, O> {
             op => return self.change_split(pc, op, mask, active, i.site),
         }
         Ok(Step::Next)
+    }
+
+    /// The split stops behind this instruction.
+    fn pauses(&mut self, pc: u32) -> Step {
+        let split = self.split_mut();
+        (split.state, split.pc) = (State::Paused, pc + 1);
+        Step::Leaves
     }
 
     /// Counts an operation on memory that others see; `false` if the turn has none left.

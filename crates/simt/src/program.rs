@@ -341,6 +341,8 @@ pub struct Facts {
     pub cluster_scope: bool,
     /// Whether dependent launches may begin before it has ended: it has `griddepcontrol.launch_dependents`.
     pub launches_dependents: bool,
+    /// Whether it waits for a launch in front of it: it has `griddepcontrol.wait`.
+    pub waits_for_dependency: bool,
     /// Whether anything but whole-block barriers and warp barriers may order threads.
     pub fine_sync: bool,
     /// Whether blocks can run at the same time on several cores with a result

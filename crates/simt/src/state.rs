@@ -42,6 +42,8 @@ pub(crate) enum State {
     Cluster,
     /// Waits until all warps of its warpgroup have closed so many groups of products, at the wait that its program counter stands at.
     Products(u32),
+    /// Has stopped for another launch, behind the instruction that says so ([`super::stop::Pause`]).
+    Paused,
 }
 
 /// A phase of an mbarrier that lanes wait for.
@@ -266,6 +268,21 @@ impl Block {
         self.warps
             .iter()
             .any(|w| w.splits.iter().any(|s| s.state == State::Ready))
+    }
+
+    /// Whether some of its threads have stopped for another launch.
+    pub fn is_paused(&self) -> bool {
+        let mut splits = self.warps.iter().flat_map(|w| &w.splits);
+        splits.any(|s| s.state == State::Paused)
+    }
+
+    /// Those threads go on.
+    pub fn unpause(&mut self) {
+        for split in self.warps.iter_mut().flat_map(|w| &mut w.splits) {
+            if split.state == State::Paused {
+                split.state = State::Ready;
+            }
+        }
     }
 
     /// Exited lanes of the whole block, grouped by where they exited.

@@ -18,6 +18,8 @@ pub struct Limits {
     pub wall: Option<Duration>,
     /// Who else may write to its memory meanwhile.
     pub others: Others,
+    /// Where it is put aside for a launch that may run meanwhile.
+    pub pause: Pause,
     /// Who executes it.
     pub engine: Engine,
     /// Who looks on, and may end it.
@@ -129,6 +131,21 @@ pub enum Others {
     AnyTime,
 }
 
+/// Where a launch is put aside once ([`crate::Waiting`]), so that the other one of two launches of which the second depends on the first
+/// programmatically (PTX ISA, "griddepcontrol") gets a turn. Only schedules that sweep do so, and no clusters and no cooperative launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pause {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// Where each of its blocks has executed `griddepcontrol.launch_dependents` or has ended: a dependent launch may begin. A warp stops behind that
+    /// instruction.
+    AtTrigger,
+    /// Where nobody can go on but behind `griddepcontrol.wait`, or somebody waits for what may be the other launch's. A warp stops behind that
+    /// instruction.
+    AtWait,
+}
+
 impl Default for Limits {
     /// A hundred million warp-instructions (about a second), 2 GiB, no time limit; nobody else writes to its memory.
     fn default() -> Limits {
@@ -137,6 +154,7 @@ impl Default for Limits {
             memory: 2 << 30,
             wall: None,
             others: Others::Nobody,
+            pause: Pause::Nowhere,
             engine: Engine::default(),
             live: None,
         }

@@ -47,6 +47,8 @@ pub struct LaunchAttribute {
 
 /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`
 pub const CLUSTER_DIMENSION: c_uint = 4;
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`
+pub const STREAM_SERIALIZATION: c_uint = 6;
 
 unsafe extern "C" {
     pub fn cuGetErrorName(error: Code, name: *mut *const c_char) -> Code;

@@ -148,7 +148,9 @@ impl Runner<'_> {
             .values()
             .map(|v| from_ref(v).cast_mut().cast())
             .collect();
-        let timed = match self.job.intervals.is_empty() {
+        let dependent = |step: &Step| matches!(step, Step::Launch(launch) if launch.dependent);
+        let is_timed = self.job.intervals.is_empty() && !self.job.steps.iter().any(dependent);
+        let timed = match is_timed {
             true => Some((Event::new(at)?, Event::new(at)?)),
             false => None,
         };
@@ -169,20 +171,28 @@ impl Runner<'_> {
                     function, gx, gy, gz, bx, by, bz, shared, stream, params,
                 );
                 ("cuLaunchCooperativeKernel", code)
-            } else if let Some([x, y, z]) = launch.cluster {
-                let mut attribute = LaunchAttribute {
-                    id: CLUSTER_DIMENSION,
-                    pad: [0; 4],
-                    value: [0; 16],
-                };
-                attribute.value[..3].copy_from_slice(&[x, y, z]);
+            } else if launch.cluster.is_some() || launch.dependent {
+                let cluster = launch
+                    .cluster
+                    .map(|size| (CLUSTER_DIMENSION, size.to_vec()));
+                let dependent = (launch.dependent).then(|| (STREAM_SERIALIZATION, vec![1]));
+                let attributes = cluster.into_iter().chain(dependent).map(|(id, words)| {
+                    let mut attribute = LaunchAttribute {
+                        id,
+                        pad: [0; 4],
+                        value: [0; 16],
+                    };
+                    attribute.value[..words.len()].copy_from_slice(&words);
+                    attribute
+                });
+                let attributes: Vec<LaunchAttribute> = attributes.collect();
                 let config = LaunchConfig {
                     grid: launch.grid,
                     block: launch.block,
                     shared,
                     stream,
-                    attributes: from_ref(&attribute),
-                    count: 1,
+                    attributes: attributes.as_ptr(),
+                    count: attributes.len() as u32,
                 };
                 let code = cuLaunchKernelEx(from_ref(&config), function, params, null_mut());
                 ("cuLaunchKernelEx", code)

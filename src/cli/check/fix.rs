@@ -68,6 +68,7 @@ fn checked(args: &CheckArgs, copy: &Path) -> Option<(Verdict, Vec<Diagnostic>)> 
     let mut kernel = args.kernel.clone();
     kernel.entry.truncate(1);
     let mut request = kernel.request(copy).ok()?;
+    args.second(&mut request).ok()?;
     request.inputs = args.inputs;
     request.further = args.files.iter().skip(1).cloned().collect();
     request.source = Source::File(copy.to_path_buf());

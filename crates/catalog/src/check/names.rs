@@ -85,6 +85,32 @@ impl<'a> Check<'a> {
             _ => Vec::new(),
         };
         self.acyclic("buffers", &buffers, &copies);
+        for (name, tensor) in &case.tensors {
+            let at = |key: &'a str| {
+                [
+                    Step::Key("tensors"),
+                    Step::Key(name.as_str()),
+                    Step::Key(key),
+                ]
+            };
+            if !is_name(name) || sizes.contains(name.as_str()) || buffers.contains(name.as_str()) {
+                self.inconsistent(
+                    &at("of")[..2],
+                    format!("`{name}` is not a valid name, or one of a size or a buffer"),
+                );
+            }
+            self.name(&at("of"), "buffer", &tensor.of, &buffers);
+            (tensor.dims.iter()).for_each(|e| self.expression(&at("dims"), e, &sizes));
+            (tensor.extent.iter()).for_each(|e| self.expression(&at("box"), e, &sizes));
+            (tensor.pitch.iter()).for_each(|e| self.expression(&at("pitch"), e, &sizes));
+            let ranks = [tensor.dims.len(), tensor.extent.len()];
+            if ranks[0] != ranks[1] || !(1..=5).contains(&ranks[0]) {
+                self.inconsistent(
+                    &at("box"),
+                    "a tensor and its box have the same number of dimensions, one to five",
+                );
+            }
+        }
         for (index, launch) in case.launches.iter().enumerate() {
             let path = [Step::Key("launches"), Step::Index(index)];
             self.launch(&path, launch, &sizes, &buffers);
@@ -127,7 +153,9 @@ impl<'a> Check<'a> {
             .shared
             .iter()
             .for_each(|e| self.expression(&at("shared"), e, &known));
-        self.arguments(&at("args"), &launch.args, &known, buffers);
+        let tensors = self.case().tensors.keys().map(String::as_str);
+        let memory = buffers.iter().copied().chain(tensors).collect();
+        self.arguments(&at("args"), &launch.args, &known, &memory);
         for (k, name) in launch.swap.iter().flatten().enumerate() {
             let path = [at("swap").as_slice(), &[Step::Index(k)]].concat();
             self.name(&path, "buffer", name, buffers);

@@ -182,12 +182,13 @@ impl<'a> Planner<'a> {
             grid: extent("`grid`", &launch.grid)?,
             block: extent("`block`", &launch.block)?,
             shared,
-            args: values(&launch.args, sizes, &self.plan.names)?,
+            args: values(&launch.args, sizes, &self.plan.names, &self.plan.tensors)?,
             cooperative: launch.cooperative,
             cluster: match &launch.cluster {
                 Some(size) => Some(extent("`cluster`", size)?),
                 None => None,
             },
+            dependent: launch.dependent,
             stream: self.stream(launch.stream.as_deref().unwrap_or(DEFAULT)),
         };
         self.add(Does::Launch(planned));

@@ -1,6 +1,7 @@
 //! Errors of preparing a case or starting a run.
 
 use simt::memory::MemoryError;
+use simt::tensor_map::MapError;
 use simt::{LowerError, Stop};
 
 /// A case whose kernels can't be made ready.
@@ -65,6 +66,14 @@ pub enum SimulateError {
         wanted: usize,
         /// The arguments.
         given: usize,
+    },
+    /// A tensor map that CUDA would refuse.
+    #[error("the tensor map `{tensor}`: {error}")]
+    Tensor {
+        /// Its name.
+        tensor: String,
+        /// What is wrong.
+        error: MapError,
     },
     /// An argument that does not fit its parameter.
     #[error("argument {index} of `{entry}` is {given}, but its parameter is a `.{wanted}`")]

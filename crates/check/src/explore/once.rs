@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::{functions, variables};
 use detect::finding::{Finding, Place};
 use detect::rules::Rule;
-use session::{Options, Outcome, Session};
+use session::{InTurn, Options, Outcome, Session};
 use simt::observer::Space;
 use simt::{Device, Limits, Program, ScheduleSpec, Stop};
 use std::time::Duration;
@@ -95,26 +95,46 @@ impl Exploration<'_> {
                 ..self.limits.clone()
             },
             jobs: options.jobs,
-            communication: options.communication,
+            // What is reversed is what one launch shows.
+            communication: options.communication && self.second.is_none(),
             perf: self.perf && self.counts(schedule),
             device_bytes: self.memory,
         });
         let mut buffers = Vec::new();
+        let second = self.second(program);
         variables::set(session.device(), program, self.variables, plan.seed)?;
         let params = plan.encode(
             &mut |planned| place(session.device(), planned, &mut buffers),
             &|name| functions::address(program, name),
         )?;
-        let launch = self.launch(plan, params);
-        match session.launch(program, &launch) {
-            Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
-            Err(Stop::OutOfMemory(what)) => {
+        let (own, others) = plan.cut(params);
+        let launch = self.launch(plan, own);
+        match (second, others) {
+            (Some((second, of_build)), Some(params)) => {
+                let geometry = plan.geometry(self.geometry);
+                let how = second.launch(geometry, plan.dynamic_shared(self.geometry), params);
+                let turn = |program, how, dependent| InTurn {
+                    program,
+                    how,
+                    dependent,
+                };
+                session.launch_in_turn(&[
+                    turn(program, launch, false),
+                    turn(of_build, how, second.then.dependent),
+                ]);
+            }
+            // Why it did not end is in the outcome.
+            _ => _ = session.launch(program, &launch),
+        }
+        let (mut outcome, device) = session.finish();
+        match &outcome.stopped {
+            Some(Stop::InvalidLaunch(what)) => return Err(invalid(what)),
+            Some(Stop::OutOfMemory(what)) => {
                 return Err(Error::new(ErrorKind::Memory, format!("out of memory: {what}"))
                     .help("use a smaller launch (`--grid`, `--block`), which shows the same races, or smaller buffers (`--arg`)"));
             }
-            Ok(_) | Err(_) => {}
+            _ => {}
         }
-        let (mut outcome, device) = session.finish();
         // What lies behind a buffer that is walked through to beyond its guessed end is no other buffer's.
         let walks = outcome.findings.iter();
         let walks: Vec<_> = walks.filter_map(|f| walks_on(f, &device, plan)).collect();

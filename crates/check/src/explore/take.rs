@@ -98,10 +98,17 @@ impl Exploration<'_> {
             let warps = shape.1.count().div_ceil(32) as u32;
             view.warps = coverage::reached(program, &outcome.coverage, warps);
         }
-        let mut scene = Scene {
-            steps: vec![View::Kernel(view)],
-            sources,
-        };
+        let mut steps = vec![View::Kernel(view)];
+        let mut programs = vec![program];
+        if let Some((second, of_build)) = self.second(program) {
+            let shape = second.shape(shape);
+            let mut view =
+                KernelView::new(of_build, &device, shape, &build.ptx, sources, self.defines);
+            name_elements(&mut view, &buffers);
+            steps.push(View::Kernel(view));
+            programs.push(of_build);
+        }
+        let mut scene = Scene { steps, sources };
         let mut worded: Vec<Diagnostic> = Vec::new();
         for (finding, larger) in findings.iter().zip(&larger_buffers) {
             if self.out_of_time() && !worded.is_empty() {
@@ -120,7 +127,10 @@ impl Exploration<'_> {
         }
         drop(scene);
         if self.trace {
-            for (finding, diagnostic) in findings.iter().zip(&worded) {
+            // Only the first launch can be followed again.
+            let first = |finding: &Finding| finding.ends.iter().all(|end| end.launch == 0);
+            let all = findings.iter().zip(&worded);
+            for (finding, diagnostic) in all.filter(|(f, _)| first(f)) {
                 let key = diagnostic.key();
                 if out.examples.len() < WORDED && !out.examples.iter().any(|(k, ..)| *k == key) {
                     let example = (key, Finding::clone(finding), schedule.clone());
@@ -130,7 +140,7 @@ impl Exploration<'_> {
         }
         let found = findings.iter().zip(&worded);
         out.findings
-            .extend(found.map(|(finding, _)| Found::of(finding, program)));
+            .extend(found.map(|(finding, _)| Found::of(finding, &programs)));
         let left = Memory {
             device: Some(device),
             buffers,
@@ -183,7 +193,7 @@ impl Exploration<'_> {
                 return ControlFlow::Break(());
             }
             Some(stop) => {
-                out.stopped_at = line_of(&stop, program);
+                out.stopped_at = programs.iter().find_map(|p| line_of(&stop, p));
                 out.stopped = Some(stop);
                 return ControlFlow::Break(());
             }

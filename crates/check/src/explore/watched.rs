@@ -81,7 +81,7 @@ impl Exploration<'_> {
             &mut |planned| place(&mut device, planned, &mut buffers),
             &|name| functions::address(program, name),
         )?;
-        let launch = self.launch(plan, params);
+        let launch = self.launch(plan, plan.cut(params).0);
         if let Err(error) = device.load(program) {
             return Err(invalid(&error.to_string()));
         }

@@ -42,10 +42,15 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
         },
         (Value::Same(name), _) => {
             let other = parameters.find(name)?;
-            let wide = |p: &Parameter| p.bytes == 8 && !p.by_value;
-            match other != index && wide(parameter) && wide(&parameters.0[other]) {
+            let other_parameter = &parameters.0[other];
+            let word = |p: &Parameter| p.bytes <= 8 && !p.by_value;
+            let alike = parameter.bytes == other_parameter.bytes;
+            match other != index && alike && word(parameter) && word(other_parameter) {
                 true => Ok(()),
-                false => wrong("only another parameter's buffer can be passed again".into()),
+                false => wrong(
+                    "only another parameter of the same size can be passed again: an address or a number"
+                        .into(),
+                ),
             }
         }
         (Value::Tensor(tensor), _) => {

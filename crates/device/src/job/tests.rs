@@ -16,6 +16,7 @@ fn a_job_is_one_line_and_comes_back_the_same() {
                 params: vec![Param::Buffer(1), Param::Bytes(vec![7, 0, 0, 0].into())],
                 cooperative: true,
                 cluster: None,
+                dependent: false,
                 stream: 1,
             }),
             Step::Record {
@@ -93,6 +94,7 @@ fn jobs_that_make_no_sense_are_told() {
             params,
             cooperative: false,
             cluster: None,
+            dependent: false,
             stream: 0,
         })
     };

@@ -74,6 +74,7 @@ fn job(program: &Program) -> Job {
             params: vec![Param::Buffer(0), Param::Buffer(1)],
             cooperative: false,
             cluster: None,
+            dependent: false,
             stream: 0,
         })],
         read: vec![1],

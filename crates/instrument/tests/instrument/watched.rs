@@ -330,6 +330,7 @@ pub fn one_launch(ptx: String, entry: &str, (blocks, threads): (u32, u32), bytes
             params: vec![Param::Buffer(0)],
             cooperative: false,
             cluster: None,
+            dependent: false,
             stream: 0,
         })],
         ..Job::default()

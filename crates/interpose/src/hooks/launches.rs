@@ -3,6 +3,7 @@
 use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::{self, Extended, Wanted, is_captured};
 use crate::order::StreamName;
+use crate::state::state;
 use std::ffi::{c_uint, c_void};
 
 /// Launches with checks where the kernel has them: `call` gets shared memory, parameters and `extra`.
@@ -61,12 +62,30 @@ hooks! { cuLaunchKernelEx, cuLaunchKernelEx_ptsz (config: *const LaunchConfig, f
         return real(config, function, params, extra);
     }
     let mut own = config.read_unaligned();
+    if own.is_dependent() {
+        aside(|| state().doubt(DEPENDENT.to_owned()));
+    }
     let wanted = own.wanted(function, params, extra, PER_THREAD);
     launch(&wanted, |shared, params, extra| {
         own.shared = shared;
         real(&raw const own, function, params, extra)
     })
 } }
+
+/// What is said of launches that may begin before the one in front has ended.
+const DEPENDENT: &str = "launches with programmatic stream serialisation were taken to begin when the one in front had ended";
+
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`, `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`
+const PROGRAMMATIC: [c_uint; 2] = [6, 7];
+
+/// `CUlaunchAttribute`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LaunchAttribute {
+    id: c_uint,
+    pad: [u8; 4],
+    value: [u32; 16],
+}
 
 /// `CUlaunchConfig`
 #[repr(C)]
@@ -81,6 +100,23 @@ pub struct LaunchConfig {
 }
 
 impl LaunchConfig {
+    /// Whether the launch may begin before the one in front of it has ended.
+    ///
+    /// # Safety
+    ///
+    /// The configuration is one that the driver takes.
+    unsafe fn is_dependent(&self) -> bool {
+        let attributes = self.attributes.cast::<LaunchAttribute>();
+        let count = if attributes.is_null() {
+            0
+        } else {
+            self.count as usize
+        };
+        // SAFETY: the caller gives so many attributes.
+        let mut all = (0..count).map(|i| unsafe { attributes.add(i).read_unaligned() });
+        all.any(|a| PROGRAMMATIC.contains(&a.id) && a.value[0] != 0)
+    }
+
     fn wanted(
         &self,
         function: Handle,

@@ -42,8 +42,8 @@
 //!
 //! ## Limitations
 //!
-//! `racetrap exec` sees it, in launches with the attribute directly behind another launch of their stream that has a trigger. A launch without one ends before
-//! the dependent launch begins. Only the launch directly in front is looked at, not those before it, which end in order only if each one waits. In a
+//! `racetrap exec` sees it, in launches with the attribute directly behind another launch of their stream that has a trigger; `racetrap check --entry FIRST
+//! --then SECOND --programmatic` runs two kernels so. A launch without a trigger ends before the dependent launch begins. Only the launch directly in front is looked at, not those before it, which end in order only if each one waits. In a
 //! block where one thread has waited, an mbarrier's phase or a fence counts as if all had.
 //!
 //! ## Reference

@@ -10,6 +10,7 @@ static ALLOCATOR: meter::Metered = meter::Metered;
 mod bulk;
 mod clusters;
 mod communication;
+mod dependent;
 mod engines;
 mod guards;
 mod joint;

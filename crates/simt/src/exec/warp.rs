@@ -140,7 +140,7 @@ impl<O: Hooks> Core<'_, O> {
         let waits = |s: &Split| {
             matches!(
                 s.state,
-                State::Phase(_) | State::Cluster | State::Products(_)
+                State::Phase(_) | State::Cluster | State::Products(_) | State::Paused
             ) && s.mask & members != 0
         };
         if warp.splits.iter().any(waits) {

@@ -13,7 +13,7 @@
 use crate::device::Device;
 use crate::observer::Observer;
 use crate::plain::ONLY_FAST;
-use crate::stop::{Engine, Limits, Live, Others, Stats, Stop, most_steps};
+use crate::stop::{Engine, Limits, Live, Others, Pause, Stats, Stop, most_steps};
 use std::io::Write as _;
 
 /// Bytes of a device that are copied for the second run.
@@ -39,7 +39,7 @@ pub(super) fn launch<O: Observer, W>(
     observer: &mut O,
     mut run: impl FnMut(&mut Device, &Limits, &mut O) -> Ended<W>,
 ) -> Ended<W> {
-    let alone = matches!(limits.others, Others::Nobody);
+    let alone = limits.others == Others::Nobody && limits.pause == Pause::Nowhere;
     let before = match ready && alone {
         true => device.image(MOST_BYTES),
         false => None,

@@ -6,7 +6,7 @@ use super::{Grid, SPLIT_QUANTUM, deadlock};
 use crate::exec::{Core, Quantum, Yield};
 use crate::hooks::Hooks;
 use crate::state::*;
-use crate::stop::{Others, Stop};
+use crate::stop::{Others, Pause, Stop};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Steps that a warp runs before the next one gets a turn.
@@ -15,6 +15,8 @@ pub(super) const WARP_QUANTUM: u32 = 1 << 16;
 const SHORT_QUANTUM: u32 = 1 << 10;
 /// Steps after which the clock is looked at: what detectors do with a step can take a millisecond.
 const PIECE: u32 = 1 << 8;
+/// Passes in which warps use up their turns after which a launch that is to stop for another one is taken not to come there by itself.
+const BUSY: u32 = 64;
 /// The same where half of the memory is full: a step can take megabytes.
 const TIGHT: u32 = 1 << 4;
 
@@ -109,7 +111,10 @@ impl Grid<'_> {
         }
         // The blocks of a cluster may wait for each other.
         let alone = !self.geometry.clustered;
-        if alone && block.live > 0 && !block.runnable() && !core.unblock(block) {
+        let stuck = |core: &mut Core<'_, O>, block: &mut Block| {
+            !block.runnable() && !core.unblock(block) && !block.is_paused()
+        };
+        if alone && block.live > 0 && stuck(core, block) {
             return Err(deadlock(self.program, block));
         }
         Ok(pass)
@@ -214,7 +219,11 @@ impl Grid<'_> {
             patience = Patience::again(begun.prove, begun.undecided);
             (resident, next) = (begun.resident, begun.next);
             core.clusters = begun.clusters;
+            resident.iter_mut().for_each(Block::unpause);
+        } else if !self.weak && !cooperative && !self.geometry.clustered {
+            core.pause = self.limits.pause;
         }
+        let mut busy = 0;
         let mut alone = Alone::default();
         let mut polls = false;
         let mut search = Search::default();
@@ -227,6 +236,7 @@ impl Grid<'_> {
                 // Whatever it is that they wait for, it may be another block.
                 () if polls => resident.len().max(1),
                 () if resident.is_empty() || alone.is_over() => 1,
+                () if core.pause != Pause::Nowhere && resident.iter().any(Block::is_paused) => 1,
                 () => 0,
             };
             let new = wanted
@@ -246,7 +256,10 @@ impl Grid<'_> {
             }
             let full = next == blocks || resident.len() >= room;
             let steps = self.steps.load(Relaxed);
-            let searches = may_search && full && search.begins(&mut core, steps, others);
+            let searches = may_search
+                && full
+                && core.pause == Pause::Nowhere
+                && search.begins(&mut core, steps, others);
             let patient = others && !self.weak && !searches;
             if patient {
                 patience.begin(&mut core);
@@ -286,6 +299,25 @@ impl Grid<'_> {
             self.spend(&mut core, &resident)?;
             if let Some(stop) = stuck {
                 return Err(stop);
+            }
+            if full && core.pause != Pause::Nowhere {
+                busy += u32::from(longest == Pass::TurnUsedUp);
+                if busy > BUSY || !resident.iter().any(Block::runnable) {
+                    let mut live = resident.iter().filter(|b| b.live > 0).peekable();
+                    let there = live.peek().is_some()
+                        && match core.pause {
+                            Pause::AtTrigger => next == blocks && live.all(Block::is_paused),
+                            _ => true,
+                        };
+                    if there {
+                        let (left, stop) = self.put_aside(&mut core, resident, next, &patience);
+                        *aside = Some(left);
+                        return Err(stop);
+                    }
+                    // No moment comes at which the other launch could run.
+                    core.pause = Pause::Nowhere;
+                    resident.iter_mut().for_each(Block::unpause);
+                }
             }
             if searches && search.finds(&mut core, &resident, self.steps.load(Relaxed)) {
                 return Err(self.no_progress(&resident, true));

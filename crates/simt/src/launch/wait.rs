@@ -13,6 +13,7 @@ use crate::exec::cluster::Cluster;
 use crate::exec::{Changes, Core};
 use crate::hooks::Hooks;
 use crate::memory::Words;
+use crate::schedule::ScheduleSpec;
 use crate::state::*;
 use crate::stop::Stop;
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ pub struct Waiting {
     pub(super) output: String,
     /// Time that it has run.
     pub(super) used: Duration,
+    /// Who runs when: a schedule that sweeps.
+    pub(super) schedule: ScheduleSpec,
 }
 
 impl Waiting {

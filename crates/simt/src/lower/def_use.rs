@@ -79,6 +79,7 @@ pub fn visit_operands(
         Op::System(c) => v.carried(&c.args, &c.results),
         Op::Fence(..)
         | Op::DependencyWait
+        | Op::DependencyTrigger
         | Op::CommitGroup
         | Op::WaitGroup(_)
         | Op::CommitBulk

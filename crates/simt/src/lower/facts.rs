@@ -12,7 +12,7 @@ use super::reaching_values::Graph;
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};
-use ptx::semantics::{Modifier, Opcode, Synchronisation, TypedInstruction};
+use ptx::semantics::{Modifier, Opcode, TypedInstruction};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -197,10 +197,9 @@ fn accesses(program: &Program, facts: &mut Facts) {
     facts.cluster_scope = has_cluster_scope(program);
     // The order of reductions shows, and theirs are not atomic towards other cores here.
     facts.blocks_commute &= program.bulk_ops.iter().all(|b| !b.is_reduction());
-    facts.launches_dependents = program.code.iter().any(|i| {
-        let instruction = &program.site(i.site).instruction;
-        instruction.synchronisation == Some(Synchronisation::LaunchDependents)
-    });
+    let has = |op: fn(&Op) -> bool| program.code.iter().any(|i| op(&i.op));
+    facts.launches_dependents = has(|op| matches!(op, Op::DependencyTrigger));
+    facts.waits_for_dependency = has(|op| matches!(op, Op::DependencyWait));
     facts.stale_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);

@@ -90,8 +90,9 @@ impl<'m> Lowering<'m> {
             (Opcode::Activemask | Opcode::Shfl | Opcode::Vote, _)
             | (_, Some(Synchronisation::WarpExchange)) => self.warp_operation(i, t),
             (_, Some(Synchronisation::WaitDependency)) => self.single(Op::DependencyWait),
+            (_, Some(Synchronisation::LaunchDependents)) => self.single(Op::DependencyTrigger),
             (Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard, _)
-            | (Opcode::Setmaxnreg | Opcode::Griddepcontrol, _) => self.single(Op::Nop),
+            | (Opcode::Setmaxnreg, _) => self.single(Op::Nop),
             (Opcode::Createpolicy, _) => {
                 let d = self.operand(i, 0)?.clone();
                 let (d, _) = self.destination(&d, RegisterClass::D)?;

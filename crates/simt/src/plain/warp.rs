@@ -150,7 +150,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             let waits = |s: &Split| {
                 matches!(
                     s.state,
-                    State::Phase(_) | State::Cluster | State::Products(_)
+                    State::Phase(_) | State::Cluster | State::Products(_) | State::Paused
                 ) && s.mask & members != 0
             };
             if self.warp().splits.iter().any(waits) {

@@ -39,6 +39,7 @@ const LIMITS: Limits = Limits {
     memory: 2 << 30,
     wall: None,
     others: Others::InTurn,
+    pause: simt::Pause::Nowhere,
     engine: Engine::Fast,
     live: None,
 };
