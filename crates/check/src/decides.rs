@@ -12,8 +12,7 @@
 //! calls, nor what depends on a branch by the way it went. Branches on one line of PTX are taken for one.
 
 use super::usage::{Part, address, collect, lanes, read_by};
-use crate::prepare::Prepared;
-use ptx::ast::{Function, Instruction, Item, Operand};
+use ptx::ast::{Function, Instruction, Item, Module, Operand};
 use ptx::semantics::{Effect, MemoryEffect, Opcode, Space, Type, TypedInstruction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -77,19 +76,17 @@ struct Reader<'a> {
 }
 
 impl Decides {
-    /// Reads the kernel that is checked, in its first build.
-    pub(crate) fn of_kernel(prepared: &Prepared) -> Option<Decides> {
-        let items = &prepared.input.builds[0].module.items;
-        let kernel = items.iter().find_map(|item| match item {
-            Item::Function(f) if f.name == prepared.entry && f.body.is_some() => Some(f),
+    /// Reads a kernel of a module.
+    pub(crate) fn of_kernel(module: &Module, entry: &str) -> Option<Decides> {
+        let kernel = module.items.iter().find_map(|item| match item {
+            Item::Function(f) if f.name == entry && f.body.is_some() => Some(f),
             _ => None,
         });
         kernel.map(Decides::of)
     }
 
-    /// The guarded branches by their line in the PTX, from 1, each with the parts that decide.
-    pub(crate) fn by_line(&self, prepared: &Prepared) -> Vec<(u32, &BTreeSet<Part>)> {
-        let text = &prepared.input.builds[0].ptx.text;
+    /// The guarded branches by their line in the text of the PTX, from 1, each with the parts that decide.
+    pub(crate) fn by_line(&self, text: &str) -> Vec<(u32, &BTreeSet<Part>)> {
         let ends = text.bytes().zip(1u32..).filter(|(byte, _)| *byte == b'\n');
         let starts: Vec<u32> = ends.map(|(_, at)| at).collect();
         let line = |at: &u32| 1 + starts.partition_point(|start| start <= at) as u32;

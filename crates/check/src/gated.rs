@@ -39,12 +39,12 @@ pub(crate) fn gated(
         return found;
     };
     let guessed = hypothesis.plan.guessed_contents();
-    let program = &prepared.programs[0];
+    let (build, program) = (&prepared.input.builds[0], &prepared.programs[0]);
     let closed: Vec<Site> = one_way(program, coverage).collect();
     if guessed.is_empty() || closed.is_empty() {
         return found;
     }
-    let Some(decides) = Decides::of_kernel(prepared) else {
+    let Some(decides) = Decides::of_kernel(&build.module, &prepared.entry) else {
         return found;
     };
     let warps = hypothesis.block().count().div_ceil(32) as u32;
@@ -59,7 +59,7 @@ pub(crate) fn gated(
         .filter(|(site, warps)| **warps != 0 && may_meet(program, *site))
         .map(|(site, _)| copy(site))
         .collect();
-    let decided = decides.by_line(prepared);
+    let decided = decides.by_line(&build.ptx.text);
     for (line, parts) in &decided {
         let buffers: Vec<usize> = parts.iter().map(|part| part.0).collect();
         if !buffers.iter().any(|index| guessed.contains(index)) {
@@ -73,7 +73,7 @@ pub(crate) fn gated(
             let places = meets.map(|site| {
                 let info = program.site(*site);
                 source_place(info, sources).unwrap_or_else(|| SourcePlace {
-                    file: prepared.input.builds[0].ptx.path.clone(),
+                    file: build.ptx.path.clone(),
                     line: info.ptx_line,
                 })
             });

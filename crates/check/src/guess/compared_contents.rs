@@ -40,7 +40,10 @@ impl Guess for ComparedContents {
         if first.plan.guessed_contents().is_empty() {
             return Ok(Vec::new());
         }
-        let Some(decides) = Decides::of_kernel(runner.prepared) else {
+        let Some(decides) = Decides::of_kernel(
+            &runner.prepared.input.builds[0].module,
+            &runner.prepared.entry,
+        ) else {
             return Ok(Vec::new());
         };
         let search = Search {
@@ -76,7 +79,9 @@ impl Search<'_, '_> {
     }
 
     fn hypotheses(&self, first: &Hypothesis) -> Result<Vec<(Hypothesis, Fault)>, Error> {
-        let decided = self.decides.by_line(self.runner.prepared);
+        let decided = self
+            .decides
+            .by_line(&self.runner.prepared.input.builds[0].ptx.text);
         let mut reached = self.ways(first)?;
         let mut seen = reached.clone();
         let mut base = first.clone();
