@@ -134,6 +134,8 @@ pub struct Explored {
     pub in_global: HashSet<Key>,
     /// The keys of the races that are in shared memory.
     pub races_in_shared: HashSet<Key>,
+    /// The keys of the findings in which somebody does something else than to store.
+    pub read: HashSet<Key>,
     /// Buffers that had to grow.
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.

@@ -9,6 +9,7 @@ mod array_bounds;
 mod asserted;
 mod block_size;
 mod buffer_size;
+mod compared_contents;
 mod contents;
 pub(crate) mod fitting_size;
 mod further_numbers;
@@ -166,7 +167,7 @@ pub(crate) struct Further {
 }
 
 /// The ways to guess numbers, contents and buffers, in the order in which they are asked.
-pub(crate) const ARGUMENTS: [&dyn Guess; 16] = [
+pub(crate) const ARGUMENTS: [&dyn Guess; 17] = [
     &size_limit::SizeLimit,
     &index_base::IndexBase,
     &address::Address,
@@ -178,6 +179,7 @@ pub(crate) const ARGUMENTS: [&dyn Guess; 16] = [
     &asserted::Asserted,
     &fitting_size::FittingSize,
     &contents::Contents,
+    &compared_contents::ComparedContents,
     &turns::Turns,
     &small_numbers::SmallNumbers,
     &further_sizes::FurtherSizes,

@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::prepare::Prepared;
 use super::run::{Outcome, Runner};
 use super::seen::{Seen, in_short};
-use super::{unseen, verdict};
+use super::{gated, unseen, verdict};
 use detect::coverage::Coverage;
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, merge, settle_causes};
@@ -116,10 +116,14 @@ pub(super) fn judge(
             turns: &turns,
         };
         check.unseen = unseen::unseen(prepared, hypothesis, &reached, runner.sources);
-        check.unseen.guesses = left_out;
-    } else {
-        check.unseen.guesses = left_out;
+        let gated = gated::gated(prepared, hypothesis, coverage.first(), runner.sources);
+        if let Some(said) = gated.said() {
+            check.verdict = report::Verdict::Inconclusive;
+            check.ok = false;
+            check.summary = said;
+        }
     }
+    check.unseen.guesses = left_out;
     let all = explored.iter_mut();
     let mut findings: Vec<_> = all.flat_map(|e| std::mem::take(&mut e.findings)).collect();
     findings.extend(further.findings);

@@ -104,22 +104,29 @@ pub(crate) enum Fault {
     /// The guess's, for numbers were changed that need not fit each other and say how rows lie in global memory. What is wrong between threads
     /// elsewhere may be the kernel's.
     Extents,
+    /// The kernel's, where it is between threads and not of stores alone: the kernel asks for such contents.
+    Compared,
     /// Nobody knows.
     Unknown,
 }
 
 impl Fault {
     /// What a finding counts as; `None` where it is the guess's fault. `races` says that all that the hypothesis shows is wrong between
-    /// the threads of a block, and `global` that the finding is in global memory.
-    pub fn level(self, seen: &Seen, races: bool, global: bool) -> Option<Level> {
+    /// the threads of a block, `global` that the finding is in global memory, and `stores` that nobody reads in it.
+    pub fn level(self, seen: &Seen, races: bool, global: bool, stores: bool) -> Option<Level> {
         match self {
+            Fault::Compared if !stores && is_between_threads(seen.found.rule) => Some(seen.level),
             Fault::Extents if global || !is_between_threads(seen.found.rule) => None,
             Fault::Asked | Fault::AskedLarger if is_between_threads(seen.found.rule) => {
                 Some(seen.level)
             }
             Fault::Multiple if races => Some(seen.level),
             Fault::AskedLarger | Fault::Multiple | Fault::Unasked => None,
-            Fault::Asked | Fault::Extents | Fault::Unknown => Some(seen.level.min(Level::Warning)),
+            // Nobody asks for contents that lead outside.
+            Fault::Compared if !is_between_threads(seen.found.rule) => None,
+            Fault::Asked | Fault::Extents | Fault::Compared | Fault::Unknown => {
+                Some(seen.level.min(Level::Warning))
+            }
         }
     }
 }
@@ -155,9 +162,16 @@ impl Beside {
             let key = seen.found.key();
             explored.iter().any(|e| e.in_global.contains(&key))
         };
+        let stores_alone = |seen: &Seen| {
+            let key = seen.found.key();
+            !explored.iter().any(|e| e.read.contains(&key))
+        };
         let each = fresh.into_iter();
-        each.map(|seen| Some((seen, self.fault.level(seen, races, is_global(seen))?)))
-            .collect()
+        each.map(|seen| {
+            let (global, stores) = (is_global(seen), stores_alone(seen));
+            Some((seen, self.fault.level(seen, races, global, stores)?))
+        })
+        .collect()
     }
 
     /// What it shows that is not known.

@@ -16,10 +16,12 @@
 pub mod argument;
 mod change;
 mod checked;
+mod decides;
 pub mod entry;
 pub mod error;
 pub mod explore;
 mod functions;
+mod gated;
 pub mod geometry;
 mod guess;
 pub mod host;

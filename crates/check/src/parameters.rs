@@ -5,6 +5,7 @@
 //! says whether it is an address.
 
 use super::argument::{Argument, Value};
+use super::decides::Decides;
 use super::error::{Error, ErrorKind};
 use super::roles::{self, Index};
 use super::usage::{Usage, Use};
@@ -95,6 +96,7 @@ impl Parameters {
             .filter(|all| all.len() == count);
         let mangled = mangled_types(entry).filter(|all| all.len() == count);
         let usage = Usage::of(function);
+        let decides = Decides::of(function);
         let roles = roles::roles(function);
         let mut offset = 0u32;
         let mut all = Vec::new();
@@ -112,7 +114,10 @@ impl Parameters {
                 (None, None) => None,
             };
             let by_value = !param.dims.is_empty();
-            let used = usage.parameter(index);
+            let used = Use {
+                rows: decides.rows.contains(&(index, 0)),
+                ..usage.parameter(index)
+            };
             let pointer = param.pointer.is_some() || used.address;
             let kind = match &written {
                 _ if by_value && !written.as_ref().is_some_and(|t| t.ends_with('*')) => {

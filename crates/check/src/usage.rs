@@ -12,7 +12,7 @@ use session::buffer::ElementType;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A part of a parameter: its index, and the byte at which the part begins.
-type Part = (usize, u32);
+pub(super) type Part = (usize, u32);
 
 /// What a register may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +38,8 @@ pub struct Use {
     pub communicates: bool,
     /// It points at addresses: of elements of this type.
     pub points_at: Option<ElementType>,
+    /// What it points at says where rows begin, one behind the other.
+    pub rows: bool,
 }
 
 /// How a kernel uses its parameters, part by part.
@@ -314,7 +316,7 @@ pub(super) fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
 }
 
 /// The registers that an instruction reads: all but what stands first, unless that is an address.
-fn read_by(one: &Instruction) -> impl Iterator<Item = &str> {
+pub(super) fn read_by(one: &Instruction) -> impl Iterator<Item = &str> {
     let values = one.operands.iter().skip(1).flat_map(lanes);
     let bases = one.operands.iter().filter_map(address);
     values.chain(bases.map(|(base, _)| base))

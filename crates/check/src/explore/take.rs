@@ -6,7 +6,7 @@ use super::grow::Need;
 use super::memory::{Buffer, Memory, left_in};
 use super::{Build, Exploration, Explored, Found, Key, WORDED};
 use crate::explore::Sources;
-use detect::finding::{Detail, Finding};
+use detect::finding::{Action, Detail, Finding};
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, KernelView, Scene, View, diagnose, merge};
 use session::{Independence, Outcome, coverage};
@@ -167,6 +167,10 @@ impl Exploration<'_> {
         let global = findings.iter().zip(&worded);
         let global = global.filter(|(f, _)| in_global(f));
         out.in_global.extend(global.map(|(_, d)| d.key()));
+        let reads = |f: &Finding| f.ends.iter().any(|end| end.action != Action::Write);
+        let read = findings.iter().zip(&worded);
+        out.read
+            .extend(read.filter(|(f, _)| reads(f)).map(|(_, d)| d.key()));
         let exited = findings.iter().zip(&worded);
         for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
             let key = diagnostic.key();

@@ -2,7 +2,7 @@
 //!
 //! Buffers keep the size that the first hypothesis needed, and grow where another one needs more. So whether a kernel reaches one element
 //! past the end is asked by itself: a guessed buffer of `n` elements of which element `n` is touched, for several `n`, is a warning and no
-//! error, since it may well have one more (the row offsets of a sparse matrix do).
+//! error, since it may well have one more. The row offsets of a sparse matrix do.
 
 use super::Guess;
 use super::further_sizes::SIZES;
@@ -32,6 +32,8 @@ impl Guess for OnePast {
         );
         let exploration = runner.exploration(first);
         let mut candidates = plan.guessed_buffers();
+        // Where rows begin, and where the last one ends.
+        candidates.retain(|index| !plan.parameters.0[*index].usage.rows);
         let mut found = Vec::new();
         // Of fewer elements: one less, and a prime.
         for (size, ..) in &SIZES[..2] {

@@ -2,7 +2,7 @@
 
 use super::fill::fill;
 use super::{Origin, Plan, Planned};
-use crate::argument::{Fill, Value};
+use crate::argument::{BufferSpec, Fill, Value};
 
 impl Plan {
     /// The parameters that are guessed buffers.
@@ -41,6 +41,43 @@ impl Plan {
             }
         }
         any.then_some(plan)
+    }
+
+    /// The parameters that are buffers whose contents nobody said.
+    pub fn guessed_contents(&self) -> Vec<usize> {
+        let guessed = |planned: &Planned| {
+            let host = matches!(
+                planned.origin,
+                Origin::Host {
+                    filled_by_guess: true,
+                    ..
+                }
+            );
+            let guessed = planned.origin == Origin::Guessed || host;
+            guessed && matches!(planned.value, Value::Buffer(_))
+        };
+        let all = self.values.iter().enumerate();
+        all.filter(|(_, planned)| guessed(planned))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// The same with another fill of one buffer; `None` where it does not fit.
+    pub fn with_fill(&self, index: usize, other: &Fill) -> Option<Plan> {
+        let mut plan = self.clone();
+        let Value::Buffer(spec) = &mut plan.values[index].value else {
+            return None;
+        };
+        if spec.fill == *other {
+            return None;
+        }
+        spec.fill = other.clone();
+        // Bytes do not hold every number.
+        let one = BufferSpec {
+            length: Some(1),
+            ..spec.clone()
+        };
+        fill(&one, 0).is_ok().then_some(plan)
     }
 
     /// The parameters that are buffers of integers whose contents are random because nobody said what they hold.

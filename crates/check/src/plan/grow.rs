@@ -44,6 +44,7 @@ impl Plan {
         }
         let label = self.parameters.label(index);
         let mut kept = false;
+        let of_rows = self.parameters.0.iter().any(|p| p.usage.rows);
         match &mut grown.value {
             // A run with another schedule has seen to it already.
             Value::Buffer(spec)
@@ -52,9 +53,11 @@ impl Plan {
                 return false;
             }
             Value::Buffer(spec) => {
-                // What the host program's arrays hold are indices into arrays of its sizes, not of larger ones.
+                // What the host program's arrays hold are indices into arrays of its sizes, not of larger ones; and the columns of a
+                // matrix, or the vertices of a graph, are no more because there are many elements.
                 let host = matches!(grown.origin, Origin::Host { .. });
-                if host && spec.fill == Fill::Random(None) && !spec.element.is_float() {
+                if (host || of_rows) && spec.fill == Fill::Random(None) && !spec.element.is_float()
+                {
                     let below = i64::try_from(length(spec)).unwrap_or(i64::MAX);
                     let most = (1 << (8 * spec.element.bytes().min(4) - 1)) - 1;
                     spec.fill = Fill::random_in(0, (below - 1).clamp(0, most));

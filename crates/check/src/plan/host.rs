@@ -46,10 +46,7 @@ impl Plan {
             };
             if let Some(value) = value.filter(|v| fits_parameter(v, &self.parameters, index)) {
                 followed[index] = true;
-                let filled_by_guess = match (&value, &guess) {
-                    (Value::Buffer(new), Value::Buffer(old)) => new.fill == old.fill,
-                    _ => false,
-                };
+                let filled_by_guess = is_filled_by(&guess, argument, &self.parameters.0[index]);
                 let number = matches!(value, Value::Scalar(..));
                 self.values[index].value = value;
                 let guess = |f: &Followed| f.depends.get(index).copied().unwrap_or(false);
@@ -116,6 +113,21 @@ fn is_known(argument: &HostArgument, parameter: &Parameter) -> bool {
         (HostArgument::Buffer(_), _) => false,
         _ => true,
     }
+}
+
+/// Whether what a buffer holds is what was guessed, since the program does not say it.
+fn is_filled_by(guess: &Value, argument: &HostArgument, parameter: &Parameter) -> bool {
+    let Value::Buffer(spec) = guess else {
+        return false;
+    };
+    // What no program says.
+    let marked = Fill::Copy(String::new());
+    let guess = Value::Buffer(BufferSpec {
+        fill: marked.clone(),
+        ..spec.clone()
+    });
+    let filled = value(argument, parameter, &guess);
+    matches!(filled, Some(Value::Buffer(spec)) if spec.fill == marked)
 }
 
 /// The value that a parameter gets; `None` where the guess is as good.

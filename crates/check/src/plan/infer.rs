@@ -8,15 +8,24 @@ use crate::parameters::{Kind, Parameter};
 use crate::roles::is_exponent;
 use crate::usage::Use;
 use session::buffer::ElementType;
+use session::expression::Expression;
 
 /// Elements of a guessed buffer, at most; it grows when the kernel reaches further.
 const GUESSED_ELEMENTS: u64 = 1 << 22;
 /// Rows of a guessed array of pointers, at first at most.
 const GUESSED_ROWS: u64 = 64;
+/// Elements of each row of a sparse matrix, or a graph: a loop along a row goes round as often.
+const ROW: u64 = 3;
 
 pub(super) fn infer(parameter: &Parameter, sizes: Sizes) -> Value {
     match parameter.kind {
-        Kind::Pointer(element) => Value::Buffer(guessed_buffer(element, &parameter.usage, sizes)),
+        Kind::Pointer(element) => {
+            let mut spec = guessed_buffer(element, &parameter.usage, sizes);
+            if spec.fill == Fill::Random(None) && is_bool(parameter) {
+                spec.fill = Fill::random_in(0, 1);
+            }
+            Value::Buffer(spec)
+        }
         Kind::Rows(element) => {
             let row = guessed_buffer(element, &Use::default(), sizes);
             Value::Rows(sizes.count.clamp(1, GUESSED_ROWS), row)
@@ -54,11 +63,24 @@ fn guessed_buffer(element: Option<ElementType>, used: &Use, sizes: Sizes) -> Buf
     BufferSpec {
         element: element.unwrap_or(ElementType::I32),
         length: Some(sizes.threads.clamp(1, GUESSED_ELEMENTS)),
-        fill: match used.communicates {
-            true => Fill::Zeros,
-            false => Fill::Random(None),
+        fill: match (used.communicates, used.rows) {
+            (true, _) => Fill::Zeros,
+            (false, true) => rows(),
+            (false, false) => Fill::Random(None),
         },
     }
+}
+
+/// Where rows of a few elements begin, one behind the other: with random numbers rows would share elements, which they never do.
+fn rows() -> Fill {
+    let each = Expression::parse(&format!("{ROW} * i"));
+    each.map_or(Fill::Iota, Fill::Each)
+}
+
+/// Whether a parameter points at truth values, which are nothing but 0 and 1.
+fn is_bool(parameter: &Parameter) -> bool {
+    let ty = parameter.ty.trim_start_matches("const ").trim_start();
+    ty.starts_with("bool") && ty[4..].trim_start().starts_with(['*', 'c'])
 }
 
 /// A struct from the parts that the kernel reads: buffers for addresses, numbers for numbers, zeros for the rest.

@@ -1,0 +1,8 @@
+// right
+// Rows meet in their columns, and add atomically.
+__global__ void spmv(const int *starts, const int *columns, const float *values, const float *x, float *y, int rows)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    for (int j = starts[row]; j < starts[row + 1]; j++) atomicAdd(&y[columns[j]], values[j] * x[row]);
+}
