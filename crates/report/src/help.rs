@@ -391,6 +391,10 @@ pub(super) fn help(
             Detail::Call(BadCall::NoBody(name)) => format!(
                 "compile the file that defines `{name}` together with this one (`racetrap check a.cu b.cu`, or `#include` it)"
             ),
+            Detail::Call(BadCall::NoLabel(..)) => format!(
+                "compare the index with the number of labels before {}: what a larger one does is undefined",
+                at(0)
+            ),
             Detail::Call(BadCall::StackOverflow(_)) => format!(
                 "check that the recursion at {} ends for every input; or use a loop with a stack of its own",
                 at(0)
