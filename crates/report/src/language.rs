@@ -16,7 +16,13 @@ pub(crate) enum Language {
 }
 
 /// For each text of CUDA C++: that of Numba, that of Triton.
-const WORDS: [(&str, &str, Option<&str>); 15] = [
+const WORDS: [(&str, &str, Option<&str>); 16] = [
+    // Triton has one barrier, for blocks and warps alike.
+    (
+        " (or `__syncwarp()` if only lanes of one warp share the data)",
+        " (or `cuda.syncwarp()` if only lanes of one warp share the data)",
+        Some(""),
+    ),
     (
         "__syncthreads()",
         "cuda.syncthreads()",
