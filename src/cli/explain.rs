@@ -20,7 +20,11 @@ pub fn explain(rule: Option<&str>, color: bool) -> Result<String, Failure> {
         return Ok(page(&effect.page(), effect_style(color), color));
     }
     match Rule::ALL.iter().find(|r| r.name() == wanted) {
-        Some(rule) => Ok(page(&rule.page(), style(rule.level(), color), color)),
+        Some(rule) => Ok(page(
+            &report::rules::page(*rule),
+            style(rule.level(), color),
+            color,
+        )),
         None => {
             let failure = Failure::usage(format!("there is no rule or effect `{name}`"));
             let names = Rule::ALL.iter().map(|r| r.name());

@@ -9,6 +9,8 @@
 //! at both; so are those in between that not even the beginning is ordered with, unless they are of the same warp. A copy that something has
 //! touched in between is not told of at its end: the same mistake would be found again.
 //!
+//! A product of a warpgroup ends for its warp with that one's wait, and before for whoever comes after the wait of another warp of the warpgroup.
+//!
 //! A copy that arrives at an mbarrier ends in another way: see [`arrived`]. What is not even ordered with the arrival is left to the race
 //! detector, which is told of the copy's accesses there.
 //!
@@ -24,6 +26,7 @@ use crate::clusters::Clusters;
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::race;
 use crate::race::block::lanes;
+use crate::race::clock::Stamp;
 use crate::rules::Rule;
 use arrived::Arrived;
 use block::{Block, is_shared};
@@ -109,6 +112,7 @@ impl Detector {
             writes,
             over: 0,
             touched: 0,
+            awaited: None,
         };
         for (at, bytes) in pending.shared() {
             block.mark(at, bytes, true);
@@ -180,6 +184,24 @@ impl Detector {
         }
         for (address, bytes) in ended {
             block.mark(address, bytes, false);
+        }
+    }
+
+    /// See [`simt::observer::Events::product_ends`].
+    pub fn product_ends(
+        &mut self,
+        owner: WarpRef,
+        number: u64,
+        mask: Mask,
+        (who, races): (WarpRef, &mut race::Detector),
+    ) {
+        self.ending = 0;
+        let block = self.blocks.get_mut(&owner.block);
+        let warp = block.and_then(|block| block.warps.get_mut(owner.warp.0 as usize));
+        let product = warp.and_then(|warp| warp.iter_mut().find(|c| c.number == number));
+        if let Some(product) = product {
+            self.ending = product.touched;
+            product.awaited.get_or_insert((who, mask, races.now(who)));
         }
     }
 
@@ -458,6 +480,12 @@ impl Detector {
                         if access.who != copy.who
                             && !races.is_after((access.who, lane), theirs, copy.stamp)
                         {
+                            continue;
+                        }
+                        let after = |(who, mask, stamp): (WarpRef, Mask, Stamp)| {
+                            races.is_after_any((access.who, lane), (who, mask), stamp)
+                        };
+                        if copy.awaited.is_some_and(after) {
                             continue;
                         }
                         touched |= 1 << other;

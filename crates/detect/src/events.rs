@@ -247,6 +247,20 @@ impl Events for Detectors {
             copies.ends(who, number, mask, &mut self.races);
         }
     }
+    fn products_begun(&mut self, who: WarpRef, mask: Mask, group: u32) {
+        self.races.products_begun(who, mask, group);
+    }
+    fn products_awaited(&mut self, who: WarpRef, mask: Mask, groups: u32) {
+        self.races.products_awaited(who, mask, groups);
+    }
+    fn product_ends(&mut self, owner: WarpRef, number: u64, mask: Mask, who: WarpRef) {
+        if let Some(copies) = &mut self.copies {
+            copies.product_ends(owner, number, mask, (who, &mut self.races));
+        }
+    }
+    fn products_end(&mut self, who: WarpRef, mask: Mask, groups: u32) {
+        self.races.products_end(who, mask, groups);
+    }
     fn proxy_fence(&mut self, _: Site, who: WarpRef, mask: Mask) {
         if let Some(proxies) = &mut self.proxies {
             proxies.fence(who, mask, &mut self.races);

@@ -85,6 +85,7 @@ pub mod lines;
 mod merge;
 pub mod message;
 pub mod pages;
+mod products;
 mod racing_rows;
 mod readers;
 mod reads;
@@ -150,6 +151,7 @@ pub struct Detector {
     clusters: Option<Clusters>,
     /// By cluster: what those know that have arrived at its barrier, and what those knew that had arrived in the phase before.
     meetings: HashMap<u32, [Knowledge; 2]>,
+    products: products::Products,
 }
 
 /// What it needs of [`LaunchShape`].
@@ -237,6 +239,7 @@ impl Detector {
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
         self.clusters = Clusters::of(shape);
         self.meetings.clear();
+        self.products = Default::default();
         // All memory between threads is told as global.
         let granule = shape.shared_granule.min(shape.global_granule);
         let together = LaunchShape {
@@ -336,6 +339,7 @@ impl Detector {
     /// See [`Events::block_ends`].
     pub fn block_ends(&mut self, id: BlockId) {
         let id = self.first.block(id);
+        self.products.forget(id);
         if let Some(at) = self.places.remove(&u64::from(id.0)) {
             let mut resident = self.residents.swap_remove(at as usize);
             if let Some(moved) = self.residents.get(at as usize) {

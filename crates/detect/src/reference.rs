@@ -154,6 +154,9 @@ pub struct Reference {
     /// All `fence.sc`s so far, each with its time.
     sc: Vec<(Pattern, u64)>,
     arrivals: HashMap<(u32, u32), Clocks>,
+    /// Of groups of products of a warpgroup, by block, warpgroup and number: what those knew that closed it, and what the first one knew that had
+    /// waited for it, and that all had been read.
+    products: HashMap<(u32, u32, u32), (Clocks, Option<Clocks>)>,
     findings: Findings,
     /// For each byte that was raced on (`None`: global memory, else the block whose
     /// shared memory it is): the races of the first access that raced.
@@ -469,6 +472,15 @@ fn members(block: BlockId, parties: &[Party]) -> Vec<Thread> {
     parties.iter().flat_map(lanes).collect()
 }
 
+/// Lanes of a warp.
+fn whole(who: WarpRef, mask: Mask) -> Party {
+    Party {
+        warp: who.warp,
+        mask,
+        site: Site(0),
+    }
+}
+
 impl Events for Reference {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         let findings = std::mem::take(&mut self.findings);
@@ -570,6 +582,42 @@ impl Events for Reference {
         }
         for thread in members(barrier.block, barrier.waited) {
             self.state(thread).clocks.join(&all);
+        }
+    }
+
+    fn products_begun(&mut self, who: WarpRef, mask: Mask, group: u32) {
+        let clocks = self.union(who.block, &[whole(who, mask)]);
+        let key = (who.block.0, who.warp.0 / 4, group);
+        self.products.entry(key).or_default().0.join(&clocks);
+    }
+
+    fn products_awaited(&mut self, who: WarpRef, mask: Mask, groups: u32) {
+        for group in 0..groups {
+            let key = (who.block.0, who.warp.0 / 4, group);
+            let Some((begun, ended)) = self.products.get(&key).cloned() else {
+                continue;
+            };
+            for thread in members(who.block, &[whole(who, mask)]) {
+                let clocks = &mut self.state(thread).clocks;
+                clocks.join(ended.as_ref().unwrap_or(&begun));
+            }
+        }
+    }
+
+    fn products_end(&mut self, who: WarpRef, mask: Mask, groups: u32) {
+        let own = |(block, warps, group): &(u32, u32, u32)| {
+            (*block, *warps) == (who.block.0, who.warp.0 / 4) && *group < groups
+        };
+        if !(self.products.iter()).any(|(key, (_, ended))| own(key) && ended.is_none()) {
+            return;
+        }
+        let party = [whole(who, mask)];
+        let all = self.union(who.block, &party);
+        for thread in members(who.block, &party) {
+            self.state(thread).clocks.join(&all);
+        }
+        for (_, (_, ended)) in self.products.iter_mut().filter(|(key, _)| own(key)) {
+            ended.get_or_insert_with(|| all.clone());
         }
     }
 

@@ -91,6 +91,7 @@ fn act<O: Events>(
         }
     }
     let mut arrived: [Vec<(u32, Mask)>; BLOCKS as usize] = Default::default();
+    let mut closed = [[0; WARPS as usize]; BLOCKS as usize];
     for &(time, number, step) in steps {
         if let Some(number) = number {
             scene.at(number as u32 * 8);
@@ -152,6 +153,24 @@ fn act<O: Events>(
                 if m != 0 {
                     scene.arrive(warp(*b, *w), 1, m);
                     arrived[*b as usize].push((*w, m));
+                }
+            }
+            Step::Products(b, w) => {
+                let m = live[*b as usize][*w as usize];
+                if m == scene.exists(*w) {
+                    let group = &mut closed[*b as usize][*w as usize];
+                    scene.observer.products_begun(warp(*b, *w), m, *group);
+                    *group += 1;
+                }
+            }
+            Step::Await(b, w, newest, does) => {
+                let (who, m) = (warp(*b, *w), live[*b as usize][*w as usize]);
+                let groups = closed[*b as usize][*w as usize].saturating_sub(*newest);
+                let all = closed[*b as usize].iter().all(|closed| *closed >= groups);
+                if all && groups > 0 && m == scene.exists(*w) {
+                    scene.observer.products_awaited(who, m, groups);
+                    scene.go(who, m, *does);
+                    scene.observer.products_end(who, m, groups);
                 }
             }
             Step::Exit(b, w, m) => {

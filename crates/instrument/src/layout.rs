@@ -5,14 +5,18 @@
 //! shared record, 32 bits:  kind 2 | strength 2 |                       thread 10 | epoch  5 | warp epoch 4 | site  9
 //! ```
 
+use crate::ReadOnly;
+
 /// Bytes of a page, the unit in which memory gets a shadow.
 pub const PAGE: u64 = 2 << 20;
 /// Entries of the table of pages.
 pub const PAGES: u64 = 1 << 20;
 /// Bytes of headers, in front of a page's records: 8 for each line of 64 bytes. A page's shadow begins at a multiple of it.
 pub const HEADERS: u64 = PAGE / 64 * 8;
-/// Bytes of [`Launch`] as a parameter.
+/// Bytes of [`Launch`] as a parameter, without [`Launch::read_only`].
 pub const LAUNCH_BYTES: u32 = 32;
+/// Bytes of a buffer that a launch only reads: its address and how many bytes it has.
+pub const BUFFER_BYTES: u32 = 16;
 /// Bytes of [`Config`].
 pub const CONFIG_BYTES: u64 = 72;
 /// Bytes of a thread's state in local memory.
@@ -84,14 +88,17 @@ pub struct Launch {
     pub module: u32,
     /// The first launch that may not be over when this one runs; its own number, if there is none. At least 1.
     pub floor: u32,
+    /// Of each group of loads the buffer that they are from, if the launch only reads it; else `(0, 0)`, as of those that are not named
+    /// ([`ReadOnly::buffers`]).
+    pub read_only: Vec<(u64, u64)>,
 }
 
 impl Launch {
     /// The launch is a node of a graph, whose replays have numbers of their own ([`Config::numbers`]).
     pub const SLOT: u32 = 1 << 31;
 
-    /// The parameter.
-    pub fn bytes(&self) -> Vec<u8> {
+    /// The parameter of a kernel.
+    pub fn bytes(&self, of: &ReadOnly) -> Vec<u8> {
         let bits = self.shared_shift
             | u32::from(self.many_blocks) << 4
             | u32::from(self.concurrent) << 5
@@ -103,6 +110,11 @@ impl Launch {
         }
         for word in [self.number, self.dynamic, self.shadow, bits] {
             out.extend_from_slice(&word.to_le_bytes());
+        }
+        for group in 0..of.groups.len() {
+            let (address, bytes) = self.read_only.get(group).copied().unwrap_or_default();
+            out.extend_from_slice(&address.to_le_bytes());
+            out.extend_from_slice(&bytes.to_le_bytes());
         }
         out
     }
@@ -324,7 +336,10 @@ mod tests {
     #[test]
     fn a_parameter_has_the_bytes_that_kernels_declare() {
         assert_eq!(Config::default().bytes().len() as u64, CONFIG_BYTES);
-        assert_eq!(Launch::default().bytes().len(), LAUNCH_BYTES as usize);
+        assert_eq!(
+            Launch::default().bytes(&ReadOnly::default()).len(),
+            LAUNCH_BYTES as usize
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! ast::Module ─ rewrite (access, sync: what is inserted where) ─► ast::Module + runtime.ptx ─► the driver, or the simulator
 //!                 ├─ merged_checks: which checks stand for several accesses
+//!                 ├─ points_to: which loads may be from buffers that a launch only reads
 //!                 ├─ inline.ptx: usual checks, in the function itself
 //!                 └─ site: which number stands for which line          findings ◄─ layout ◄─ memory that the launch wrote
 //! ```
@@ -20,6 +21,9 @@
 //! neighbouring words, as a stencil reads them, the header says that those beside the line were read too, and whoever writes at the end of a line
 //! looks at the headers beside it (`written_beside`). What is usual stands in the function itself (`runtime/inline.ptx`), on registers that hold
 //! the thread's state; whatever is not usual is left to the runtime's functions, which find the state in local memory.
+//!
+//! **What a launch only reads** needs no records: loads whose addresses come from parameters that no store goes through (`points_to`) pass by their check,
+//! where they are inside the buffer that the host has handed over for them ([`ReadOnly`]).
 //!
 //! **What orders.** Whole-block barriers are exact: threads count those that they passed (the *epoch*), and two accesses of one block are ordered if
 //! their epochs differ. `__syncwarp` likewise counts within a warp. Everything else orders *perhaps*, and what is ordered perhaps is no finding; it
@@ -49,6 +53,7 @@ mod inline;
 pub mod layout;
 mod merged_checks;
 mod module;
+mod points_to;
 mod registers;
 mod rewrite;
 mod runtime;
@@ -57,5 +62,6 @@ mod sync;
 mod walk;
 
 pub use module::{Instrumented, Kernel, Refused, instrument};
+pub use points_to::{Pointer, ReadOnly};
 pub use runtime::TEXT as RUNTIME;
 pub use site::{Site, SiteAccess, Sites};

@@ -2,6 +2,7 @@
 
 pub use crate::facts::Refused;
 use crate::facts::{DYNAMIC, Facts};
+use crate::points_to::ReadOnly;
 use crate::rewrite::Rewriter;
 use crate::{Site, Sites};
 use crate::{access, emit, layout, registers, runtime, walk};
@@ -17,6 +18,10 @@ pub struct Kernel {
     pub parameters: usize,
     /// Bytes of these, with their padding.
     pub parameter_bytes: u32,
+    /// Where each of them begins.
+    pub offsets: Vec<u32>,
+    /// Which buffers its launches only read.
+    pub read_only: ReadOnly,
 }
 
 /// A module with checks.
@@ -72,20 +77,23 @@ pub fn instrument(module: &Module) -> Result<Instrumented, Refused> {
             continue;
         };
         if function.kind == FunctionKind::Entry {
+            let (offsets, parameter_bytes) = places(&function.params);
+            limit_registers(function);
+            let read_only = rewriter.function(function);
+            let bytes = layout::LAUNCH_BYTES + layout::BUFFER_BYTES * read_only.groups.len() as u32;
             kernels.push(Kernel {
                 name: function.name.clone(),
                 parameters: function.params.len(),
-                parameter_bytes: bytes_of(&function.params),
+                parameter_bytes,
+                offsets,
+                read_only,
             });
-            let parameter = emit::bytes(
-                StateSpace::Param,
-                emit::PARAMETER,
-                Some(u64::from(layout::LAUNCH_BYTES)),
-                8,
-            );
+            let bytes = Some(u64::from(bytes));
+            let parameter = emit::bytes(StateSpace::Param, emit::PARAMETER, bytes, 8);
             function.params.push(parameter);
-            limit_registers(function);
-        } else if facts.is_ours(&function.name) {
+            continue;
+        }
+        if facts.is_ours(&function.name) {
             let parameter = emit::variable(StateSpace::Param, ScalarType::B64, emit::PARAMETER);
             function.params.push(parameter);
         }
@@ -136,23 +144,34 @@ fn limit_registers(function: &mut Function) {
     }
 }
 
-/// Bytes of parameters (PTX ISA, "Kernel Function Parameters": each at its own alignment).
-fn bytes_of(params: &[Variable]) -> u32 {
+/// Where parameters begin, and their bytes (PTX ISA, "Kernel Function Parameters": each at its own alignment).
+pub(crate) fn places(params: &[Variable]) -> (Vec<u32>, u32) {
     let mut end = 0u32;
-    for param in params {
-        let element = match param.ty {
-            ScalarType::B8 | ScalarType::S8 | ScalarType::U8 => 1,
-            ScalarType::B16 | ScalarType::S16 | ScalarType::U16 | ScalarType::F16 => 2,
-            ScalarType::Bf16 => 2,
-            ScalarType::B64 | ScalarType::S64 | ScalarType::U64 | ScalarType::F64 => 8,
-            ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref => 8,
-            ScalarType::B128 => 16,
-            _ => 4,
-        };
-        let count = param.dims.iter().map(|d| d.unwrap_or(0)).product::<u64>() as u32;
-        end = end.next_multiple_of(param.align.unwrap_or(element).max(1)) + element * count;
+    let place = |param: &Variable| {
+        let align = param.align.unwrap_or(element_bytes(param)).max(1);
+        let at = end.next_multiple_of(align);
+        end = at + bytes_of(param);
+        at
+    };
+    (params.iter().map(place).collect(), end)
+}
+
+/// Bytes of a parameter.
+pub(crate) fn bytes_of(param: &Variable) -> u32 {
+    let count = param.dims.iter().map(|d| d.unwrap_or(0)).product::<u64>() as u32;
+    element_bytes(param) * count
+}
+
+fn element_bytes(param: &Variable) -> u32 {
+    match param.ty {
+        ScalarType::B8 | ScalarType::S8 | ScalarType::U8 => 1,
+        ScalarType::B16 | ScalarType::S16 | ScalarType::U16 | ScalarType::F16 => 2,
+        ScalarType::Bf16 => 2,
+        ScalarType::B64 | ScalarType::S64 | ScalarType::U64 | ScalarType::F64 => 8,
+        ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref => 8,
+        ScalarType::B128 => 16,
+        _ => 4,
     }
-    end
 }
 
 /// Which number each access gets, in textual order; those that may reach shared memory come first.

@@ -5,11 +5,13 @@ use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, int, name};
 use crate::facts::{DYNAMIC, Facts};
 use crate::inline::call;
 use crate::merged_checks::{self, Run};
+use crate::points_to::{PointsTo, ReadOnly};
 use crate::sync::{self, SyncEvent};
 use crate::walk::{self, constants, is_all};
 use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
-use ptx::semantics::{Effect, Space, TypedInstruction};
+use ptx::semantics::{Effect, Space, Synchronisation, TypedInstruction};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Bits of an access's description (`runtime/runtime.cu`, `D_…`).
@@ -48,6 +50,8 @@ struct Names {
     uses: HashMap<String, u32>,
     /// Whether a caller wants the thread's state back.
     returns: bool,
+    /// Of a kernel, where its addresses come from.
+    points_to: Option<RefCell<PointsTo>>,
 }
 
 impl Names {
@@ -78,12 +82,19 @@ impl Names {
 }
 
 impl Rewriter<'_> {
-    /// Rewrites a function that has its parameter already.
-    pub fn function(&mut self, function: &mut Function) {
-        let Some(body) = function.body.take() else {
-            return;
+    /// Rewrites a function: of a kernel, what its launches have to know.
+    pub fn function(&mut self, function: &mut Function) -> ReadOnly {
+        let points_to = match function.kind {
+            FunctionKind::Entry => PointsTo::of(function),
+            FunctionKind::Func => None,
         };
-        let mut names = Names::default();
+        let Some(body) = function.body.take() else {
+            return ReadOnly::default();
+        };
+        let mut names = Names {
+            points_to: points_to.map(RefCell::new),
+            ..Names::default()
+        };
         Names::of(&body, &mut names);
         names.constants = constants(&body);
         names.uses = walk::names(&body);
@@ -101,6 +112,8 @@ impl Rewriter<'_> {
         names.returns = function.kind == FunctionKind::Func;
         self.statements(body, &names, &mut out);
         function.body = Some(out);
+        let points_to = names.points_to.map(RefCell::into_inner);
+        points_to.map(PointsTo::read_only).unwrap_or_default()
     }
 
     fn statements(&mut self, body: Vec<Stmt>, names: &Names, out: &mut Vec<Stmt>) {
@@ -213,12 +226,51 @@ impl Rewriter<'_> {
             })
             .collect();
         let moved = moved_special(&instruction);
+        let mut instruction = instruction;
+        if matches!(
+            typed.synchronisation,
+            Some(Synchronisation::ClusterBarrier { .. })
+        ) {
+            // Lanes come from a call in front of it one by one, and a GPU stops a warp that is not together at an aligned one.
+            instruction.modifiers.retain(|m| m != "aligned");
+        }
         out.push(Stmt::Instruction(instruction));
         out.extend(moved);
         out.extend(behind);
     }
 
+    /// The check of an access, for which loads from a buffer that the launch only reads have no use.
     fn check(
+        &mut self,
+        instruction: &Instruction,
+        access: &Access,
+        number: u32,
+        run: Option<&Run>,
+        names: &Names,
+        out: &mut Vec<Stmt>,
+    ) {
+        let mut check = Vec::new();
+        self.full_check(instruction, access, number, run, names, &mut check);
+        let weak_load = access.access == SiteAccess::Read && access.strength == 0;
+        let at = match instruction.operands.get(access.operand) {
+            Some(Operand::Address(at)) if weak_load && access.space != Space::Shared => at,
+            _ => return out.extend(check),
+        };
+        let points_to = names.points_to.as_ref();
+        let Some(group) = points_to.and_then(|p| p.borrow_mut().group(&at.base)) else {
+            return out.extend(check);
+        };
+        let (offset, behind) = match (run, &access.bytes) {
+            (Some(Run::First(offset, count, distance)), Bytes::Fixed(bytes)) if *count > 1 => {
+                (*offset, (count - 1) * distance + bytes - 1)
+            }
+            (Some(Run::First(offset, ..)), _) => (*offset, 0),
+            _ => (at.offset, 0),
+        };
+        out.push(unless_read_only(group, &at.base, offset, behind, check));
+    }
+
+    fn full_check(
         &mut self,
         instruction: &Instruction,
         access: &Access,
@@ -437,6 +489,51 @@ impl Rewriter<'_> {
             inline::body("load", None, &[]),
         ]));
     }
+}
+
+/// A check, except of an address in the group's buffer, and of so many bytes behind it.
+fn unless_read_only(
+    group: usize,
+    base: &Operand,
+    offset: i64,
+    behind: u32,
+    check: Vec<Stmt>,
+) -> Stmt {
+    let [inside, from, size] = ["%racetrap_q", "%racetrap_from", "%racetrap_size"];
+    let handed = |second: i64| {
+        let at = i64::from(layout::LAUNCH_BYTES) + group as i64 * i64::from(layout::BUFFER_BYTES);
+        emit::address(name(emit::PARAMETER), at + second)
+    };
+    let register = |ty, register| Stmt::Variable(emit::variable(StateSpace::Reg, ty, register));
+    let mut out = vec![
+        register(ScalarType::Pred, inside),
+        register(ScalarType::B64, from),
+        register(ScalarType::B64, size),
+        emit::instruction("ld.param.u64", vec![name(from), handed(0)]),
+        emit::instruction("ld.param.u64", vec![name(size), handed(8)]),
+        emit::instruction("sub.s64", vec![name(from), base.clone(), name(from)]),
+    ];
+    if offset != 0 {
+        out.push(add("add.s64", from, offset));
+    }
+    let within = vec![name(inside), name(from), name(size)];
+    out.push(emit::instruction("setp.lt.u64", within.clone()));
+    if behind != 0 {
+        out.push(add("add.s64", from, i64::from(behind)));
+        let both = within.into_iter().chain([name(inside)]);
+        out.push(emit::instruction("setp.lt.and.u64", both.collect()));
+    }
+    let guard = Guard {
+        negated: false,
+        register: inside.to_owned(),
+    };
+    out.push(emit::guarded(Some(&guard), "bra", vec![name("ONLY_READ")]));
+    out.extend(check);
+    out.push(Stmt::Label(Label {
+        name: "ONLY_READ".to_owned(),
+        span: Default::default(),
+    }));
+    Stmt::Block(out)
 }
 
 /// What is replaced in checks of lines of global memory.

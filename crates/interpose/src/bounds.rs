@@ -129,6 +129,12 @@ impl Bounds {
         self.allocated.contains_key(&address)
     }
 
+    /// The allocation that an address lies in: where it begins, and its bytes.
+    pub fn around(&self, address: u64) -> Option<(u64, u64)> {
+        let (at, block) = self.allocated.range(..=address).next_back()?;
+        (address < at + block.bytes).then_some((*at, block.bytes))
+    }
+
     /// What an access to nobody's memory was meant for: what was freed there, or what lies before, or else the first.
     pub fn meant(&self, address: u64) -> Option<Meant> {
         let freed = self.freed.range(..=address).next_back();

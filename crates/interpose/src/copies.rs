@@ -160,6 +160,18 @@ impl State {
             return;
         };
         for range in ranges {
+            let kernel = match range.writes {
+                true => &copies.writes,
+                false => &copies.reads,
+            };
+            let loaded = kernel
+                .module
+                .as_ref()
+                .map(|(_, loaded)| &loaded.checked.kernels);
+            let known = loaded.and_then(|all| all.iter().find(|k| k.name == kernel.name));
+            let Some(known) = known else {
+                continue;
+            };
             let mut config = Launch {
                 config: shadow.config,
                 number,
@@ -173,7 +185,7 @@ impl State {
                 },
                 ..Launch::default()
             }
-            .bytes();
+            .bytes(&known.read_only);
             let (mut at, mut row, mut pitch) = (range.at, range.bytes / 4, range.pitch);
             let mut words = row * range.rows;
             let mut params: [*mut c_void; 5] = [
@@ -186,12 +198,8 @@ impl State {
             let function = copies.handles[usize::from(range.writes)];
             let nothing = std::ptr::null_mut::<*mut c_void>();
             real!(cuLaunchKernel(function => usize, GRID[0] => u32, 1 => u32, 1 => u32, BLOCK[0] => u32, 1 => u32, 1 => u32, 0 => u32, handle => usize, params.as_mut_ptr() => *mut *mut c_void, nothing => *mut *mut c_void));
-            let kernel = match range.writes {
-                true => copies.writes.clone(),
-                false => copies.reads.clone(),
-            };
             self.launched[number as usize] = Some(Launched {
-                kernel,
+                kernel: kernel.clone(),
                 grid: GRID,
                 block: BLOCK,
                 number: 0,

@@ -5,6 +5,7 @@ use crate::order::StreamName;
 use crate::real_driver::real;
 use crate::shadow::{RESERVED, Shadow, attribute};
 use crate::state::{Kernel, Launched, Loaded, State, state};
+use instrument::Pointer;
 use instrument::layout::{self, Launch};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -96,7 +97,9 @@ pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
         // The driver refuses it.
         return None;
     }
-    let (config, shared) = state.configure(wanted, &kernel, number, &module, &name);
+    let (mut config, shared) = state.configure(wanted, &kernel, number, &module, &name);
+    // SAFETY: by the function's own condition.
+    config.read_only = unsafe { state.read_only(wanted, known, config.number) };
     drop(state);
     let mut extended = Extended {
         shared,
@@ -104,22 +107,12 @@ pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
         buffer: Vec::new(),
         size: 0,
         list: [std::ptr::null_mut(); 5],
-        config: config.bytes(),
+        config: config.bytes(&known.read_only),
     };
     // SAFETY: by the function's own condition: as many parameters as the kernel has, or a list that ends in a null.
     unsafe {
         if !wanted.extra.is_null() {
-            let mut at = wanted.extra;
-            let (mut from, mut size) = (std::ptr::null::<u8>(), 0);
-            while !(*at).is_null() {
-                match (*at).addr() {
-                    BUFFER_POINTER => from = (*at.add(1)).cast(),
-                    BUFFER_SIZE if (*at.add(1)).is_null() => return None,
-                    BUFFER_SIZE => size = (*at.add(1)).cast::<usize>().read_unaligned(),
-                    _ => {}
-                }
-                at = at.add(2);
-            }
+            let (from, size) = buffer(wanted.extra)?;
             let own = known.parameter_bytes as usize;
             extended.buffer = vec![0; own.next_multiple_of(8)];
             if !from.is_null() {
@@ -142,6 +135,29 @@ pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
         }
     }
     Some(extended)
+}
+
+/// Address and bytes of the parameters in `extra`; `None`: it has no size.
+///
+/// # Safety
+///
+/// `extra` is a list as `cuLaunchKernel` wants it, that ends in a null.
+unsafe fn buffer(extra: *mut *mut c_void) -> Option<(*const u8, usize)> {
+    let mut at = extra;
+    let (mut from, mut size) = (std::ptr::null::<u8>(), 0);
+    // SAFETY: by the function's own condition.
+    unsafe {
+        while !(*at).is_null() {
+            match (*at).addr() {
+                BUFFER_POINTER => from = (*at.add(1)).cast(),
+                BUFFER_SIZE if (*at.add(1)).is_null() => return None,
+                BUFFER_SIZE => size = (*at.add(1)).cast::<usize>().read_unaligned(),
+                _ => {}
+            }
+            at = at.add(2);
+        }
+    }
+    Some((from, size))
 }
 
 impl Extended {
@@ -222,11 +238,52 @@ impl State {
                 Some(_) => 1,
                 None => self.order.floor(number),
             },
+            read_only: Vec::new(),
         };
         if wanted.slot.is_none() {
             self.is_launched(number, kernel, wanted.grid, wanted.block);
         }
         (config, shared)
+    }
+
+    /// Of each group of a kernel's loads the buffer that the launch only reads. None where a launch or copy on another stream may write it.
+    ///
+    /// # Safety
+    ///
+    /// As for `cuLaunchKernel`.
+    unsafe fn read_only(
+        &self,
+        wanted: &Wanted,
+        known: &instrument::Kernel,
+        number: u32,
+    ) -> Vec<(u64, u64)> {
+        let alone = number != 0 && number & Launch::SLOT == 0 && self.order.is_one_stream();
+        let Some(shadow) = self.shadow.as_ref().filter(|_| alone) else {
+            return Vec::new();
+        };
+        let value = |pointer: Pointer| {
+            // SAFETY: as many parameters as the kernel has, of the bytes that it declares.
+            let at = unsafe {
+                match wanted.extra.is_null() {
+                    true => (*wanted.params.add(pointer.parameter)).cast::<u8>(),
+                    false => {
+                        let (from, size) = buffer(wanted.extra)?;
+                        let at = known.offsets[pointer.parameter] as usize;
+                        let end = at + pointer.within as usize + 8;
+                        (end <= size && !from.is_null()).then(|| from.add(at).cast_mut())?
+                    }
+                }
+            };
+            // SAFETY: the parameter has so many bytes.
+            (!at.is_null()).then(|| unsafe {
+                at.add(pointer.within as usize)
+                    .cast::<u64>()
+                    .read_unaligned()
+            })
+        };
+        known
+            .read_only
+            .buffers(value, |address| shadow.bounds.around(address))
     }
 
     /// A number for a launch on a stream, and whether there are launches that nothing orders with it.

@@ -66,6 +66,8 @@ pub struct LaunchOrder {
     pub concurrent: Vec<Set>,
     /// What may have ordered launches in a way that is not followed.
     given_up: Option<&'static str>,
+    /// Whether the program has made streams.
+    created: bool,
 }
 
 impl Default for LaunchOrder {
@@ -78,6 +80,7 @@ impl Default for LaunchOrder {
             stamps: vec![None; 256],
             concurrent: vec![Set::default(); 256],
             given_up: None,
+            created: false,
         }
     }
 }
@@ -108,6 +111,16 @@ impl LaunchOrder {
     pub fn is_alone(&mut self, stream: StreamName) -> bool {
         let agent = self.agent(stream);
         self.used.iter().all(|used| *used == agent)
+    }
+
+    /// The program makes a stream.
+    pub fn create_stream(&mut self) {
+        self.created = true;
+    }
+
+    /// Whether all of the program's work so far is on one stream, and it has no other.
+    pub fn is_one_stream(&self) -> bool {
+        !self.created && self.agents.len() <= 1
     }
 
     /// Whether the host has waited for an operation.

@@ -57,8 +57,6 @@ pub struct Shadow {
     pub bounds: Bounds,
     /// Pages in which modules have variables: of others that may lie there nobody is told.
     open: BTreeSet<u64>,
-    /// Whether that is marked: on trial, where the environment has `RACETRAP_GPU_BOUNDS` (`docs/on-gpu.md`).
-    pub marks: bool,
     /// Memory of the program that got no shadow, in bytes.
     pub refused: u64,
     /// Bytes of a block's shared memory that the system keeps for itself, at the beginning.
@@ -88,7 +86,6 @@ impl Shadow {
             chunks: Vec::new(),
             bounds: Bounds::default(),
             open: BTreeSet::new(),
-            marks: std::env::var_os("RACETRAP_GPU_BOUNDS").is_some(),
             refused: 0,
             reserved: u64::from(attribute(RESERVED, device)),
         };
@@ -182,7 +179,7 @@ impl Shadow {
         }
         self.cover(address, bytes);
         for page in address / PAGE..=(address + bytes - 1) / PAGE {
-            if self.open.insert(page) && self.shift == 2 && self.marks {
+            if self.open.insert(page) && self.shift == 2 {
                 self.fill(page * PAGE, PAGE, 0);
             }
         }
@@ -216,7 +213,7 @@ impl Shadow {
     }
 
     fn mark(&self, marks: &[Mark]) {
-        if self.shift != 2 || !self.marks {
+        if self.shift != 2 {
             return;
         }
         for mark in marks {

@@ -132,7 +132,6 @@ fn run(ptx: &str, arguments: &[&str], behind: bool) -> Ran {
     command.arg(&file).args(arguments);
     command
         .env("LD_LIBRARY_PATH", &library)
-        .env("RACETRAP_GPU_BOUNDS", "1")
         .env_remove(VARIABLE);
     if behind {
         options.write(folder.path()).unwrap();

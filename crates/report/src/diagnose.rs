@@ -1,32 +1,29 @@
 //! Turns a [`Finding`] into a [`Diagnostic`]: looks up the source lines, unwinds inlined calls, names the memory and
 //! writes the text.
 
-mod phases;
 mod place;
 mod wording;
 
-pub use place::{line_of, of_toolkit};
-
 use super::consequence;
+use super::finding_view::{FindingView, noun};
 use super::function_name;
-use super::help::{self, Guilty};
-use super::language;
+use super::help::{self, Advice, Guilty};
+use super::language::Language;
 use super::memory::{MemoryNames, Region};
+use super::rules;
 use super::source::{SourceFile, Sources};
 use super::view::View;
 use super::{About, Diagnostic, Label, Location, NoChange, Who};
 use detect::finding::{Action, Detail, End, Finding, Place};
-use detect::rules::Rule;
+use detect::rules::{Level, Rule};
 use place::locate;
-pub(crate) use place::own_line;
 use simt::Program;
 use simt::ids::{Dim3, Site};
 use simt::memory::GLOBAL_BASE;
 use simt::observer::Space;
 use simt::program::SiteInfo;
 use std::sync::Arc;
-pub(crate) use wording::seeds_swap;
-use wording::{SEEDED, action, level, notes, short, stale_loads, title, triple, verb};
+use wording::{action, notes, short, triple};
 
 /// What a diagnostic needs to know about one launch.
 #[derive(Clone, Debug)]
@@ -95,23 +92,35 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     for one in &guilty {
         labels.extend(callers(one, &labels));
     }
-    let advice = help::help(finding, &guilty, kernel, &scene.steps);
-    let help = advice.as_ref().map(|a| a.text.clone());
-    let (edit, no_change) = match advice.map(|a| a.change) {
-        Some(Ok(edit)) => (Some(edit), None),
-        Some(Err(why)) => (None, Some(why)),
-        None => (None, Some(NoChange::of_rule(finding.rule))),
+    let language = guilty.first().map(|one| Language::of(&one.frames[0].file));
+    let view = FindingView {
+        finding,
+        guilty: &guilty,
+        kernel,
+        names,
+        language: language.unwrap_or(Language::Cuda),
     };
-    let mut diagnostic = Diagnostic {
+    let text = rules::text(finding.rule);
+    let mitigated = (text.mitigated)(&view).is_some();
+    let advice = advice(&view, &scene.steps);
+    let barrier = advice.as_ref().and_then(|advice| advice.barrier);
+    let (help, change) = match advice {
+        Some(advice) => (Some(advice.text), advice.change),
+        None => (None, Err(None)),
+    };
+    let (edit, no_change) = match change {
+        Ok(edit) => (Some(edit), None),
+        Err(why) => (None, Some(why.unwrap_or(text.no_change))),
+    };
+    Diagnostic {
         rule: finding.rule,
-        level: level(finding, kernel),
-        title: title(finding, names),
+        level: match mitigated {
+            true => finding.rule.level().min(Level::Warning),
+            false => finding.rule.level(),
+        },
+        title: (text.title)(&view).unwrap_or_else(|| finding.rule.summary().to_owned()),
         labels,
-        notes: notes(finding, names, &guilty)
-            .into_iter()
-            .chain(kernel.and_then(|k| stale_loads(finding, k)))
-            .chain(seeds_swap(finding, kernel).then(|| SEEDED.to_owned()))
-            .collect(),
+        notes: notes(&view, text),
         help,
         edit,
         no_change,
@@ -125,11 +134,23 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         about: About {
             in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
             function: function(&guilty, kernel),
+            missing_barrier: barrier.map(Into::into),
             ..subject(finding, names, &guilty, kernel)
         },
-    };
-    language::translate(&mut diagnostic);
-    diagnostic
+    }
+}
+
+/// What is to be done: by the host, if the ends are of several operations; otherwise as the rule says.
+fn advice(view: &FindingView<'_>, steps: &[View<'_>]) -> Option<Advice> {
+    let several = view.pair().filter(|pair| {
+        pair.later.launch != pair.earlier.launch && view.finding.rule != Rule::MissingDependencyWait
+    });
+    match several {
+        Some(pair) => {
+            help::unordered(&pair, steps).map(|text| Advice::explained(NoChange::Host, text))
+        }
+        None => (rules::text(view.finding.rule).help)(view),
+    }
 }
 
 /// The function that all guilty places are in: the one that was inlined, or the kernel.
@@ -158,7 +179,7 @@ fn subject(
     if let Some(kernel) = kernel {
         let one = |end: &End| {
             let site = kernel.sites.get(end.site.0 as usize)?;
-            Some((verb(end.action).into(), site.ptx_line))
+            Some((noun(end.action).into(), site.ptx_line))
         };
         let mut all: Vec<_> = finding.ends.iter().filter_map(one).collect();
         all.sort();

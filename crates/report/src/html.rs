@@ -140,7 +140,7 @@ fn card(check: &Check, diagnostic: &Diagnostic) -> Markup {
             (finding(diagnostic))
             details {
                 summary { "What " (diagnostic.rule.name()) " means" }
-                pre.command { (diagnostic.rule.page()) }
+                pre.command { (crate::rules::page(diagnostic.rule)) }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Diagnostics: one [`Diagnostic`] type, and one file for each renderer.
 //!
-//! [`diagnose()`] turns a finding into a diagnostic. The renderers ([`terminal`], [`json`], [`github`], [`sarif`], [`junit`])
+//! [`diagnose()`] turns a finding into a diagnostic, with what the finding's rule says of it: [`rules`] has one file a rule. The renderers ([`terminal`], [`json`], [`github`], [`sarif`], [`junit`])
 //! depend on the [`Report`] alone.
 
 pub mod accept;
@@ -12,6 +12,7 @@ mod diagnose;
 pub mod edit;
 pub mod exit;
 mod failure;
+mod finding_view;
 pub mod function_name;
 pub mod github;
 mod help;
@@ -24,7 +25,10 @@ pub mod markdown;
 pub mod memory;
 mod merge;
 mod no_change;
+mod own_line;
 pub mod proof;
+mod rule_text;
+pub mod rules;
 pub mod sarif;
 pub mod source;
 pub mod terminal;
@@ -38,13 +42,13 @@ pub mod view;
 pub use accept::{Accepted, Judged};
 pub use causes::settle_causes;
 pub use diagnose::{KernelView, Scene, diagnose};
-pub use diagnose::{line_of, of_toolkit};
 pub use edit::Edit;
 pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
 pub use memory::Region;
 pub use merge::merge;
 pub use no_change::NoChange;
+pub use own_line::{line_of, of_toolkit};
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
 pub use unreached::{note_lines, source_place};
@@ -168,6 +172,9 @@ pub struct About {
     /// By PTX text, the lines of loads that the address of a wrong access was computed from.
     #[serde(default)]
     pub address_from: BTreeMap<String, BTreeSet<u32>>,
+    /// The barrier that would have ordered the guilty places, as the help names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_barrier: Option<Cow<'static, str>>,
     /// Of a race between a read and a write: whether the write may come first in the code, by a loop perhaps.
     #[serde(default)]
     pub write_may_come_first: bool,
@@ -213,6 +220,7 @@ impl About {
         for (ptx, all) in other.address_from {
             self.address_from.entry(ptx).or_default().extend(all);
         }
+        self.missing_barrier = self.missing_barrier.take().or(other.missing_barrier);
         self.write_may_come_first |= other.write_may_come_first;
     }
 }

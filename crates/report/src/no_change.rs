@@ -1,9 +1,6 @@
 //! Why a help names no change of the source: what a change would need that racetrap can't read in the kernel.
 //!
-//! The help says it where it is worded ([`crate::help`]), by the rule and by what is known of the two places; nobody judges it afterwards. All
-//! but [`NoChange::NotFound`] count as explained: there the help is all that can be said.
-
-use detect::rules::Rule;
+//! The help says it where it is worded, in the rule's file ([`crate::rules`]); nobody judges it afterwards. All but [`NoChange::NotFound`] count as explained: there the help is all that can be said.
 
 /// Why there is no change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,26 +44,6 @@ impl NoChange {
             NoChange::Protocol => "what both sides of a barrier do",
             NoChange::Layout => "the types and the layout of the data",
             NoChange::NotFound => "a place that was not found",
-        }
-    }
-
-    /// Why findings of a rule come without a change where its help knows no more.
-    pub(crate) fn of_rule(rule: Rule) -> NoChange {
-        match rule {
-            Rule::NoProgress
-            | Rule::AssertionFailed
-            | Rule::Trap
-            | Rule::InvalidCall
-            | Rule::OutOfBounds
-            | Rule::UninitializedRead
-            | Rule::UndefinedShuffle
-            | Rule::NondeterministicResult => NoChange::Meaning,
-            Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak => NoChange::Host,
-            Rule::MbarrierMisuse | Rule::InvalidBarrier => NoChange::Protocol,
-            Rule::MisalignedAccess | Rule::BankConflict | Rule::UncoalescedAccess => {
-                NoChange::Layout
-            }
-            _ => NoChange::NotFound,
         }
     }
 }

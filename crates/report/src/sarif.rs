@@ -125,7 +125,7 @@ fn rule(rule: Rule) -> Value {
     json!({
         "id": rule.name(),
         "shortDescription": { "text": rule.summary() },
-        "help": { "text": rule.page(), "markdown": rule.page() },
+        "help": { "text": crate::rules::page(rule), "markdown": crate::rules::page(rule) },
         "defaultConfiguration": { "level": level(rule.level()) },
     })
 }

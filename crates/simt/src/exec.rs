@@ -394,8 +394,9 @@ impl<'a, O: Hooks> Core<'a, O> {
                     pc += 1;
                 }
                 Op::Wgmma(op) => {
-                    if active != 0 {
-                        self.wgmma(block, w, *op, active, i.site)?;
+                    if active != 0 && !self.wgmma(block, (w, s), *op, active, i.site)? {
+                        pc -= 1;
+                        leave!(Yield::Blocked);
                     }
                     pc += 1;
                 }

@@ -59,6 +59,10 @@ impl Events for Any<'_> {
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
         copy_reads_end(who: WarpRef, number: u64, mask: Mask);
+        products_begun(who: WarpRef, mask: Mask, group: u32);
+        products_awaited(who: WarpRef, mask: Mask, groups: u32);
+        product_ends(owner: WarpRef, number: u64, mask: Mask, who: WarpRef);
+        products_end(who: WarpRef, mask: Mask, groups: u32);
         proxy_fence(site: Site, who: WarpRef, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
         copies_arrive_at(who: WarpRef, mask: Mask, block: BlockId, object: u64);
@@ -226,6 +230,10 @@ impl<H: Hooks> Events for Lent<'_, H> {
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
         copy_reads_end(who: WarpRef, number: u64, mask: Mask);
+        products_begun(who: WarpRef, mask: Mask, group: u32);
+        products_awaited(who: WarpRef, mask: Mask, groups: u32);
+        product_ends(owner: WarpRef, number: u64, mask: Mask, who: WarpRef);
+        products_end(who: WarpRef, mask: Mask, groups: u32);
         proxy_fence(site: Site, who: WarpRef, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
         copies_arrive_at(who: WarpRef, mask: Mask, block: BlockId, object: u64);

@@ -281,6 +281,24 @@ pub trait Events {
     fn copy_reads_end(&mut self, who: WarpRef, number: u64, mask: Mask) {
         let _ = (who, number, mask);
     }
+    /// A warp has closed this group of products, counted from 0: whoever waits for it comes after what the warp has done before
+    /// (PTX ISA, "wgmma.commit_group": the group is one of the warpgroup).
+    fn products_begun(&mut self, who: WarpRef, mask: Mask, group: u32) {
+        let _ = (who, mask, group);
+    }
+    /// A warp has waited for the groups of products before this one, which all warps of its warpgroup have closed. What they have read and that
+    /// nobody has waited for before follows, as accesses of this warp, and then [`Events::products_end`].
+    fn products_awaited(&mut self, who: WarpRef, mask: Mask, groups: u32) {
+        let _ = (who, mask, groups);
+    }
+    /// A product of another warp, by its number, has been waited for by this one of its warpgroup.
+    fn product_ends(&mut self, owner: WarpRef, number: u64, mask: Mask, who: WarpRef) {
+        let _ = (owner, number, mask, who);
+    }
+    /// All that the products in the groups before this one have read has been told.
+    fn products_end(&mut self, who: WarpRef, mask: Mask, groups: u32) {
+        let _ = (who, mask, groups);
+    }
     /// Lanes have made what they, and those ordered before them, have done to memory visible to the async proxy (PTX ISA, "fence.proxy.async").
     fn proxy_fence(&mut self, site: Site, who: WarpRef, mask: Mask) {
         let _ = (site, who, mask);

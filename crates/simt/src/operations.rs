@@ -119,6 +119,8 @@ pub(crate) struct Multiplication {
     pub adds: bool,
     /// Whether it has been performed.
     pub done: bool,
+    /// Whether its reads have been told: some warp of the warpgroup has waited for it.
+    pub told: bool,
 }
 
 /// How anybody learns that an operation is complete (PTX ISA, "Async Operation Completion Mechanisms").
@@ -236,6 +238,16 @@ impl Operations {
         all.filter(|o| matches!(o.work, Work::Product(_)))
     }
 
+    /// Products in the groups before this one, the oldest first.
+    pub fn products_before(&mut self, group: u32) -> impl Iterator<Item = &mut Operation> {
+        self.products().filter(move |o| o.group() < Some(group))
+    }
+
+    /// How many groups of this kind a lane has closed.
+    pub fn closed(&self, kind: Group, lane: usize) -> u32 {
+        self.closed[kind as usize][lane]
+    }
+
     /// The operation of this number.
     pub fn numbered(&mut self, number: u64) -> Option<&mut Operation> {
         self.pending.iter_mut().find(|o| o.number == number)
@@ -325,6 +337,16 @@ impl Operation {
                 m | Mask::from(over) << lane
             }),
             _ => 0,
+        }
+    }
+
+    /// The number of the group of its first lane.
+    fn group(&self) -> Option<u32> {
+        match &self.completes {
+            Completion::Group { closed, .. } => {
+                Some(closed[self.mask.trailing_zeros() as usize % LANES])
+            }
+            Completion::Phase { .. } => None,
         }
     }
 

@@ -289,7 +289,11 @@ impl<O: Hooks> Turn<'_, '_, O> {
             Op::CommitBulk => self.close_group(Group::Bulk, active),
             Op::WaitBulk { newest, read } => self.wait_for_bulk(active, *newest, *read),
             Op::Wgmma(op) => {
-                (self.core).wgmma(self.block, self.w, *op, active, i.site)?;
+                let at = (self.w, self.s);
+                if !(self.core).wgmma(self.block, at, *op, active, i.site)? {
+                    self.split_mut().pc = pc - 1;
+                    return Ok(Step::Leaves);
+                }
             }
             Op::ProxyFence => {
                 if O::WATCHES {

@@ -6,7 +6,9 @@ use super::ids::Site;
 use super::matrix::MatrixOp;
 use super::matrix::warpgroup::GroupProduct;
 use super::observer::{Effect, RunRead};
-use super::op::{AtomicOp, Base, BulkOp, CopyOp, ImageOp, Instr, MemoryOp, Op, RegisterUse, Slot};
+use super::op::{
+    AtomicOp, Base, BulkOp, CopyOp, ImageOp, Instr, MemoryOp, Op, RegisterUse, Slot, WarpKind,
+};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -100,6 +102,18 @@ impl Program {
             _ => false,
         };
         self.code.iter().enumerate().any(goes_back)
+    }
+
+    /// Whether what stands here is a part, but not the first, of an instruction that all lanes of a warp execute together ([`WarpKind::Together`]).
+    pub(crate) fn is_joint(&self, pc: u32) -> bool {
+        let (before, rest) = self.code.split_at(pc as usize);
+        let Some(here) = rest.first() else {
+            return false;
+        };
+        let same = before.iter().rev().take_while(|i| i.site == here.site);
+        let meets =
+            |i: &Instr| matches!(&i.op, Op::Warp(op) if matches!(op.kind, WarpKind::Together(_)));
+        same.into_iter().any(meets)
     }
 
     /// What is known of an instruction.

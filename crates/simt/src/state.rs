@@ -40,6 +40,8 @@ pub(crate) enum State {
     Phase(Awaited),
     /// Waits for the barrier of its cluster, at the wait that its program counter stands at.
     Cluster,
+    /// Waits until all warps of its warpgroup have closed so many groups of products, at the wait that its program counter stands at.
+    Products(u32),
 }
 
 /// A phase of an mbarrier that lanes wait for.

@@ -73,6 +73,8 @@ pub(super) struct Pending {
     pub(super) over: Mask,
     /// Lanes whose memory was touched in between.
     pub(super) touched: Mask,
+    /// Of a product: who of its warpgroup has waited for it first, if anybody has. It is over for whoever comes after that.
+    pub(super) awaited: Option<(WarpRef, Mask, Stamp)>,
 }
 
 impl Pending {

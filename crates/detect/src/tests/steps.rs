@@ -24,6 +24,10 @@ pub enum Step {
     Part(u32, [Mask; WARPS as usize]),
     Arrive(u32, u32, Mask),
     Exit(u32, u32, Mask),
+    /// A whole warp closes a group of products.
+    Products(u32, u32),
+    /// A whole warp waits for all its groups but so many; what they read.
+    Await(u32, u32, u32, Does),
 }
 
 /// What a program may contain.
@@ -159,6 +163,9 @@ fn step(kinds: Kinds) -> impl Strategy<Value = Step> {
         fine => (0..BLOCKS, prop_oneof![Just(ALL), mask()], prop_oneof![Just(ALL), Just(0), mask()])
             .prop_map(|(b, m, n)| Step::Part(b, [m, n, 0])),
         fine => (who.clone(), mask()).prop_map(|((b, w), m)| Step::Arrive(b, w, m)),
+        2 * fine => who.clone().prop_map(|(b, w)| Step::Products(b, w)),
+        2 * fine => (who.clone(), 0..2u32, 0..4u64)
+            .prop_map(|((b, w), newest, at)| Step::Await(b, w, newest, read(8 * at))),
         1 => (who, mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
     ]
 }

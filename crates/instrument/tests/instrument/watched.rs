@@ -2,7 +2,7 @@
 
 use device::job::{Buffer, Job, Param, Place, Step, StreamKind};
 use racetrap_instrument::layout::{self, Config, PAGE, Results};
-use racetrap_instrument::{Instrumented, instrument};
+use racetrap_instrument::{Instrumented, Pointer, instrument};
 use session::{Command, Order};
 use simt::memory::GLOBAL_BASE;
 use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec};
@@ -21,6 +21,8 @@ pub struct Ran {
     pub ended: bool,
     /// Where the first buffer is.
     pub at: u64,
+    /// Groups of loads that had no records, in all launches.
+    pub only_read: usize,
 }
 
 pub fn order(job: &Job) -> Order {
@@ -119,7 +121,7 @@ pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
 }
 
 /// The same, with nobody's memory in the first buffer behind so many bytes.
-pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -> Ran {
+pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, inside: u64) -> Ran {
     let module = ptx::parse(&job.ptx).unwrap();
     let instrumented = instrument(&module).unwrap();
     let text = ptx::print(&instrumented.module);
@@ -160,14 +162,14 @@ pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -
     }
     let at_buffer = memory.addresses.first().copied().unwrap_or(0);
     let buffer_bytes = job.buffers.first().map_or(0, |b| b.bytes);
-    for word in (bytes / 4..buffer_bytes / 4).filter(|_| shift == 2) {
+    for word in (inside / 4..buffer_bytes / 4).filter(|_| shift == 2) {
         let address = at_buffer + word * 4;
         let (page, within) = ((address - GLOBAL_BASE) / PAGE, address % PAGE);
         let shadow = shadow + page * of_page;
         let twice = |value: u32| [value.to_le_bytes(), value.to_le_bytes()].concat();
         let record = shadow + layout::HEADERS + within / 4 * 8;
         device.write(record, &twice(layout::NOTHING)).unwrap();
-        let whole = address - address % 64 >= at_buffer + bytes;
+        let whole = address - address % 64 >= at_buffer + inside;
         let header = if whole { layout::NOTHING } else { layout::PART };
         device
             .write(shadow + within / 64 * 8, &twice(header))
@@ -192,6 +194,7 @@ pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -
         ..Limits::default()
     };
     let mut ended = true;
+    let mut only_read = 0;
     for index in order.sequence(schedule) {
         let launch = match &job.steps[index] {
             Step::Launch(launch) => launch,
@@ -236,6 +239,29 @@ pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -
         let slot = numbers + u64::from(number) * 4;
         device.write(slot, &number.to_le_bytes()).unwrap();
         let first = (1..number).find(|n| others[(n >> 5) as usize] >> (n & 31) & 1 != 0);
+        let mut params = memory.params(launch, program);
+        let known = instrumented.kernels.iter().find(|k| k.name == launch.entry);
+        let known = known.unwrap();
+        let value = |pointer: Pointer| {
+            let at = known.offsets[pointer.parameter] + pointer.within;
+            params[at as usize..]
+                .first_chunk()
+                .map(|b| u64::from_le_bytes(*b))
+        };
+        let buffer = |address: u64| {
+            let of = |(b, at): (&Buffer, &u64)| {
+                (
+                    *at,
+                    b.bytes
+                        .min(if *at == at_buffer { inside } else { u64::MAX }),
+                )
+            };
+            let device = job.buffers.iter().zip(&memory.addresses).map(of);
+            let host = job.host.iter().zip(&memory.host).map(of);
+            device
+                .chain(host)
+                .find(|(at, bytes)| (*at..at + bytes).contains(&address))
+        };
         let handed = layout::Launch {
             config: at,
             plain_pages: if shift == 2 { pages } else { 0 },
@@ -250,10 +276,15 @@ pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -
             concurrent: is_concurrent,
             module: 0,
             floor: first.unwrap_or(number),
+            read_only: match order.has_concurrency() {
+                true => Vec::new(),
+                false => known.read_only.buffers(value, buffer),
+            },
         };
-        let mut params = memory.params(launch, program);
         let ours = program.params.last().unwrap();
-        params[ours.offset as usize..][..handed.bytes().len()].copy_from_slice(&handed.bytes());
+        only_read += handed.read_only.iter().filter(|b| b.1 > 0).count();
+        let handed = handed.bytes(&known.read_only);
+        params[ours.offset as usize..][..handed.len()].copy_from_slice(&handed);
         let how = Launch {
             cluster: None,
             grid: dim(launch.grid),
@@ -282,6 +313,7 @@ pub fn run_bounded(job: &Job, schedule: &ScheduleSpec, steps: u64, bytes: u64) -
         instrumented,
         ended,
         at: at_buffer,
+        only_read,
     }
 }
 

@@ -80,7 +80,7 @@ hooks! { cuMemFree_v2 (address: u64) |real| {
             state.order.synchronize_all();
             if let Some(number) = number {
                 // What they have found is told while the memory is known.
-                if state.shadow.as_ref().is_some_and(|shadow| shadow.marks) {
+                if state.shadow.is_some() {
                     state.flush();
                 }
                 if let Some(shadow) = &mut state.shadow {

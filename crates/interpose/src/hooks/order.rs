@@ -19,6 +19,21 @@ fn given_up(by: &'static str) {
     aside(|| state().order.give_up(by));
 }
 
+hooks! { cuStreamCreate (to: *mut Stream, flags: c_uint) |real| {
+    aside(|| state().order.create_stream());
+    real(to, flags)
+} }
+
+hooks! { cuStreamCreateWithPriority (to: *mut Stream, flags: c_uint, priority: c_int) |real| {
+    aside(|| state().order.create_stream());
+    real(to, flags, priority)
+} }
+
+hooks! { cuGreenCtxStreamCreate (to: *mut Stream, context: Handle, flags: c_uint, priority: c_int) |real| {
+    aside(|| state().order.create_stream());
+    real(to, context, flags, priority)
+} }
+
 hooks! { cuEventRecord, cuEventRecord_ptsz (event: Handle, stream: Stream) |real| {
     ordered(real(event, stream), stream, |s| s.order.record(event, StreamName::of(stream, PER_THREAD)))
 } }

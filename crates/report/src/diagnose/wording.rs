@@ -1,14 +1,14 @@
-//! The words of a finding: its title, its notes, what each end does, and where the address lies.
+//! The words of a finding that no rule chooses: what each end does, what notes say of any finding, and where the address lies.
 
-use super::place::of_toolkit;
-use super::{KernelView, phases};
-use crate::help::Guilty;
+use crate::finding_view::FindingView;
+use crate::language::Word;
 use crate::memory::MemoryNames;
+use crate::own_line::of_toolkit;
+use crate::rule_text::RuleText;
 use crate::terminal::counted;
-use detect::finding::{Action, Detail, End, Finding, Place};
-use detect::rules::{Level, Rule};
-use simt::mbarrier::{Fault, MOST_BYTES};
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, RegisterFault, Scope};
+use detect::finding::{Action, End, Finding, Place};
+use detect::rules::Rule;
+use simt::observer::{Order, Scope};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -70,305 +70,15 @@ fn scope_name(scope: Scope) -> &'static str {
     }
 }
 
-pub(super) fn verb(action: Action) -> &'static str {
-    match action {
-        Action::Read => "read",
-        Action::Write => "write",
-        Action::Atomic => "atomic update",
-        _ => "access",
-    }
-}
-
-pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
-    let what = |space: bool| match (&finding.place, names) {
-        (Some(place), Some(names)) => {
-            let name = names.describe(place);
-            match space && names.region(place).is_some() {
-                true => format!("{name} in {}", names.kind(place)),
-                false => name,
-            }
-        }
-        _ => "memory".to_string(),
-    };
-    let threads = |at: usize| finding.ends.get(at).map_or(0, |e| e.threads);
-    let access = finding.ends.first().map_or("access", |e| verb(e.action));
-    let bytes = finding.place.map_or(0, |p| p.bytes);
-    match finding.rule {
-        Rule::DataRace => match finding.ends.as_slice() {
-            [later, earlier, ..] => {
-                let (a, b) = (verb(earlier.action), verb(later.action));
-                if crate::help::differ_in_size(finding) {
-                    return match a == b {
-                        true => format!("two {a}s of different sizes overlap at {}", what(true)),
-                        false => {
-                            format!("{a} and {b} of different sizes overlap at {}", what(true))
-                        }
-                    };
-                }
-                match a == b {
-                    true => format!("two unordered {a}s of {}", what(true)),
-                    false => format!("unordered {a} and {b} of {}", what(true)),
-                }
-            }
-            _ => format!("unordered accesses to {}", what(true)),
-        },
-        Rule::InsufficientScope => {
-            format!(
-                "{} is shared with a thread outside the scope of the access",
-                what(true)
-            )
-        }
-        Rule::MissingDependencyWait => format!(
-            "a dependent launch accesses {} and has not waited for the launch before it",
-            what(true)
-        ),
-        Rule::ClusterMemory => format!(
-            "{} of another block of the cluster is accessed, and that block may {}",
-            what(true),
-            match finding.ends.len() {
-                0 | 1 => "not have begun",
-                _ => "have ended",
-            }
-        ),
-        Rule::MissingProxyFence => format!(
-            "a {} touches {} after ordinary writes to it, without a proxy fence",
-            match finding.ends.first().map(|e| e.action) {
-                Some(Action::Multiply) => "matrix product",
-                _ => "bulk copy",
-            },
-            what(true)
-        ),
-        Rule::MbarrierMisuse => match finding.detail {
-            Detail::Mbarrier(Fault::Arrivals { count, pending }) => format!(
-                "{count} arrival{} at an mbarrier of which {pending} {} pending",
-                if count == 1 { "" } else { "s" },
-                if pending == 1 { "is" } else { "are" },
-            ),
-            Detail::Mbarrier(Fault::Bytes(bytes)) => {
-                format!("an mbarrier is to count {bytes} bytes, which is out of its range")
-            }
-            _ => Rule::MbarrierMisuse.summary().to_string(),
-        },
-        Rule::AsyncCopyHazard if matches!(finding.detail, Detail::Registers(_)) => {
-            match finding.detail {
-                Detail::Registers(RegisterFault::InFlight { writes: false }) => {
-                    "accumulators are read before the product is waited for".to_string()
-                }
-                Detail::Registers(RegisterFault::InFlight { writes: true }) => {
-                    "a register is written while a product uses it".to_string()
-                }
-                Detail::Registers(RegisterFault::Unfenced { .. }) => {
-                    "a product uses registers without a `wgmma.fence` behind their last use"
-                        .to_string()
-                }
-                _ => "a product without a `wgmma.fence` before it".to_string(),
-            }
-        }
-        Rule::AsyncCopyHazard => {
-            let product = |at: usize| {
-                let end = finding.ends.get(at);
-                end.is_some_and(|e| e.action == Action::Multiply)
-            };
-            let reader = if product(1) { "a product" } else { "a copy" };
-            let (out, into) = match finding.detail {
-                Detail::CopyReads([here, there]) => (here, !there),
-                _ => (false, true),
-            };
-            match (into, finding.ends.first().map(|e| e.action)) {
-                (true, Some(Action::Multiply)) => format!(
-                    "a product of {} before the copy into it is complete",
-                    what(true)
-                ),
-                (true, Some(Action::Copy)) if out => {
-                    format!(
-                        "a copy out of {} before the copy into it is complete",
-                        what(true)
-                    )
-                }
-                (true, Some(Action::Copy)) => format!(
-                    "a second copy into {} before the first is complete",
-                    what(true)
-                ),
-                (true, _) => format!(
-                    "{access} of {} before the copy into it is complete",
-                    what(true)
-                ),
-                (false, Some(Action::Copy)) if !product(1) => {
-                    format!("a copy into {} while another one reads it", what(true))
-                }
-                (false, Some(Action::Copy)) => {
-                    format!("a copy into {} while a product reads it", what(true))
-                }
-                (false, Some(Action::Exit)) => {
-                    format!("the block ends while {reader} reads {}", what(true))
-                }
-                (false, _) => format!("{access} of {} while {reader} reads it", what(true)),
-            }
-        }
-        Rule::NonCoherentRead => format!(
-            "{} is read through the read-only cache after this launch has written it",
-            what(true)
-        ),
-        Rule::UndefinedShuffle => {
-            let use_of = match finding.ends.get(1).map(|e| e.action) {
-                Some(Action::Write | Action::Atomic) => format!("is stored to {}", what(true)),
-                Some(Action::Branch) => "decides a branch".to_string(),
-                _ => "is used".to_string(),
-            };
-            format!("a shuffle returns an undefined value, which {use_of}")
-        }
-        Rule::InvalidBarrier => match finding.detail {
-            Detail::Barrier(BarrierFault::Number(number)) => {
-                format!("barrier number {number} is out of range")
-            }
-            Detail::Barrier(BarrierFault::Fraction(count)) => {
-                format!("barrier thread count {count} is not a multiple of the warp size (32)")
-            }
-            Detail::Barrier(BarrierFault::TooMany { count, threads }) => {
-                format!("barrier thread count {count} is larger than the block ({threads} threads)")
-            }
-            Detail::Barrier(BarrierFault::ArrivesAgain) => {
-                "a thread arrives twice at its cluster's barrier without waiting".to_string()
-            }
-            Detail::Barrier(BarrierFault::NoCount) => {
-                "a barrier arrival without a thread count".to_string()
-            }
-            _ => Rule::InvalidBarrier.summary().to_string(),
-        },
-        Rule::LockstepAssumption => {
-            format!(
-                "lanes of a warp exchange data through {} without synchronising",
-                what(true)
-            )
-        }
-        Rule::UnorderedCommunication if finding.ends.iter().all(|e| e.action == Action::Write) => {
-            format!("warps overwrite {} in no certain order", what(true))
-        }
-        Rule::UnorderedCommunication => {
-            format!(
-                "warps exchange data through {} in no certain order",
-                what(true)
-            )
-        }
-        Rule::SameValueWrite => format!("unordered writes of one value to {}", what(true)),
-        Rule::DivergentBarrier => match threads(0) {
-            0 => Rule::DivergentBarrier.summary().to_string(),
-            n => format!(
-                "{n} thread{} wait{} at a barrier that other threads of the block do not reach",
-                if n == 1 { "" } else { "s" },
-                if n == 1 { "s" } else { "" }
-            ),
-        },
-        Rule::BarrierAfterExit => match threads(1) {
-            0 => Rule::BarrierAfterExit.summary().to_string(),
-            n => format!(
-                "a barrier completed only because {n} thread{} had exited",
-                if n == 1 { "" } else { "s" }
-            ),
-        },
-        Rule::NoProgress => match finding.detail {
-            Detail::Steps(steps) => format!(
-                "the kernel has not ended after {} warp-instructions",
-                crate::terminal::thousands(steps)
-            ),
-            Detail::Repeats => simt::NEVER_ENDS.to_string(),
-            _ => Rule::NoProgress.summary().to_string(),
-        },
-        Rule::OutOfBounds => match finding.detail {
-            Detail::Image { why, surface } => {
-                let (access, kind) = match surface {
-                    true => (access, "surface"),
-                    false => ("fetch", "texture"),
-                };
-                match why {
-                    ImageFault::Unbound => {
-                        format!("{access} through a {kind} reference that nothing is bound to")
-                    }
-                    ImageFault::Absent => format!("{access} of a {kind} that does not exist"),
-                    ImageFault::Outside => format!("{access} outside of a {kind}"),
-                }
-            }
-            _ => format!("{access} of {bytes} bytes outside all allocations"),
-        },
-        Rule::MisalignedAccess => {
-            format!("{access} of {bytes} bytes at an address that is not a multiple of {bytes}")
-        }
-        Rule::UninitializedRead => format!("{} is read but was never written", what(true)),
-        Rule::UseAfterFree => match finding.ends.first().map(|e| e.action) {
-            Some(Action::Free) => "memory is freed that was freed before".to_string(),
-            _ => format!("{access} of memory that was freed"),
-        },
-        Rule::AssertionFailed => match &finding.detail {
-            Detail::Assertion { message, .. } => format!("assertion `{message}` failed"),
-            _ => Rule::AssertionFailed.summary().to_string(),
-        },
-        Rule::Trap => "the kernel executed `trap`".to_string(),
-        Rule::InvalidCall => match &finding.detail {
-            Detail::Call(why) => why.to_string(),
-            _ => "`free` of an address that `malloc` did not return".to_string(),
-        },
-        Rule::BankConflict => match finding.detail {
-            Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
-            _ => Rule::BankConflict.summary().to_string(),
-        },
-        Rule::Deadlock => match &finding.detail {
-            Detail::Phases(phases) => phases::title(&phases[..], finding.ends.len()),
-            _ => Rule::Deadlock.summary().to_string(),
-        },
-        Rule::WarpSyncMask
-        | Rule::UncoalescedAccess
-        | Rule::DivergentBranch
-        | Rule::InvalidApiUse
-        | Rule::UncheckedError
-        | Rule::Leak
-        | Rule::NondeterministicResult => finding.rule.summary().to_string(),
-    }
-}
-
-pub(super) fn notes(
-    finding: &Finding,
-    names: Option<&MemoryNames>,
-    guilty: &[Guilty],
-) -> Vec<String> {
-    let mut notes = Vec::new();
-    match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::CopyReads(_) | Detail::Registers(_) | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } | Detail::Mbarrier(Fault::Arrivals { .. }) => {}
-        Detail::Mbarrier(Fault::Bytes(_)) => notes.push(format!(
-            "the bytes that are expected and have not come, or have come and are not expected, may be {MOST_BYTES} at most"
-        )),
-        Detail::Phases(phases) => notes.extend(phases.iter().map(|phase| phases::note(phase, finding.place.as_ref(), names))),
-        Detail::Source { lane, from, members, why } => notes.push(match why {
-            NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
-            NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),
-        }),
-        Detail::Barrier(fault) => notes.push(match fault {
-            BarrierFault::Number(_) => "a block has barriers 0 to 15".to_string(),
-            BarrierFault::Fraction(_) => "the simulator rounds the count up to whole warps and continues".to_string(),
-            BarrierFault::TooMany { .. } => "the barrier can never complete".to_string(),
-            BarrierFault::ArrivesAgain => "the second arrival has no defined effect; the simulator ignores it".to_string(),
-            BarrierFault::NoCount => "the simulator assumes all threads of the block and continues".to_string(),
-        }),
-        Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {
-            None => format!("the mask is {members:#010x}; lanes {lanes:#010x} execute the operation but are not in the mask"),
-            Some(Action::Sync) => format!("lanes {lanes:#010x} use the mask {members:#010x}; the other lanes use a different one"),
-            Some(_) => format!("the mask is {members:#010x}; lanes {lanes:#010x} are in the mask but never execute the operation"),
-        }),
-        Detail::Banks { requests, wavefronts, .. } => notes.push(format!(
-            "{requests} requests took {wavefronts} passes, {} more than without conflicts",
-            wavefronts.saturating_sub(*requests)
-        )),
-        Detail::Sectors { requests, sectors, ideal } => notes.push(format!(
-            "{requests} requests moved {sectors} sectors of 32 bytes; their data would fit in {ideal}"
-        )),
-        Detail::Branches { executed, divergent } => notes.push(format!(
-            "{divergent} of {executed} executions split the warp"
-        )),
-        Detail::Assertion { file, line, function, .. } => notes.push(match function.is_empty() {
-            true => format!("asserted at {file}:{line}"),
-            false => format!("asserted at {file}:{line}, in `{function}`"),
-        }),
-        Detail::Text(text) => notes.push(text.clone()),
-    }
+/// What is said of a finding besides: what its rule knows, then what can be said of any.
+pub(super) fn notes(view: &FindingView<'_>, text: &RuleText) -> Vec<String> {
+    let FindingView {
+        finding,
+        guilty,
+        names,
+        ..
+    } = *view;
+    let mut notes = (text.notes)(view);
     if let (Some(place), Some(names)) = (&finding.place, names) {
         notes.extend(about(finding, place, names));
     }
@@ -384,42 +94,22 @@ pub(super) fn notes(
         );
     }
     if hidden().any(|g| !g.toolkit) {
-        notes.push(
-            "the PTX has no source lines; compile it with `-lineinfo` to see them".to_string(),
-        );
+        notes.push(format!(
+            "the PTX has no source lines; {} to see them",
+            view.word(Word::SourceLines)
+        ));
     }
     notes.dedup();
+    notes.extend(stale_loads(view));
+    notes.extend((text.mitigated)(view).map(str::to_owned));
     notes
 }
 
-/// Said of a race of such a read.
-pub(super) const SEEDED: &str = "the value read is only what a compare-and-swap begins with, and that finds out whether it is old; by the memory model the plain \
-     read is a race all the same";
-
-/// Whether the read of a race is one whose value is only what a compare-and-swap begins with.
-pub(crate) fn seeds_swap(finding: &Finding, view: Option<&KernelView<'_>>) -> bool {
-    let atomic = |end: &End| end.action == Action::Atomic;
-    let seeds = |end: &End| {
-        let site = view.and_then(|view| view.sites.get(end.site.0 as usize));
-        end.action == Action::Read && site.is_some_and(|site| site.seeds_swap)
-    };
-    finding.rule == Rule::DataRace
-        && finding.ends.iter().any(seeds)
-        && finding.ends.iter().all(|end| atomic(end) || seeds(end))
-}
-
-/// How bad a finding is.
-pub(super) fn level(finding: &Finding, view: Option<&KernelView<'_>>) -> Level {
-    match seeds_swap(finding, view) {
-        true => finding.rule.level().min(Level::Warning),
-        false => finding.rule.level(),
-    }
-}
-
 /// Names the loads that returned an overwritten value. The finding may depend on them.
-pub(super) fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
+fn stale_loads(view: &FindingView<'_>) -> Option<String> {
+    let (finding, kernel) = (view.finding, view.kernel?);
     let lines = finding.stale_loads.iter().filter_map(|site| {
-        let lines = &view.sites.get(site.0 as usize)?.lines;
+        let lines = &kernel.sites.get(site.0 as usize)?.lines;
         let own = lines
             .iter()
             .find(|l| !of_toolkit(&l.file))
@@ -435,8 +125,9 @@ pub(super) fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<St
     };
     Some(format!(
         "in this run {at} returned a value that had already been overwritten; the memory model allows this. To exclude it, \
-         put `__threadfence()` (`fence.sc`) on both sides between a thread's write and its read of the other thread's \
-         location, or acquire what the other thread released after its write"
+         put `{}` (`fence.sc`) on both sides between a thread's write and its read of the other thread's \
+         location, or acquire what the other thread released after its write",
+        view.word(Word::DeviceFence)
     ))
 }
 
@@ -444,7 +135,7 @@ pub(super) fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<St
 const NULL_PAGE: u64 = 64 << 10;
 
 /// Describes where an out-of-bounds access lies, and how the memory is declared.
-pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
+fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
     if let Some(region) = names.region(place) {
         let declaration = region.declaration.as_ref()?;
         let name = region.whole.as_ref().unwrap_or(&region.name);
@@ -515,73 +206,4 @@ pub(super) fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Op
         ),
         (false, _) => format!("the address is byte {offset} of `{}`", region.name),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};
-
-    fn title_of(detail: Detail, actions: [Action; 2]) -> String {
-        let end = |action| End {
-            site: Site(0),
-            launch: 0,
-            block: BlockId(0),
-            thread: ThreadId::of(WarpId(0), LaneId(0)),
-            threads: 1,
-            action,
-            order: None,
-        };
-        let ends = actions.map(end).to_vec();
-        title(
-            &Finding::new(Rule::AsyncCopyHazard, ends).with(detail),
-            None,
-        )
-    }
-
-    #[test]
-    fn copies_and_products_are_called_what_they_are() {
-        use Action::{Copy, Exit, Multiply, Read, Write};
-        let reads = |here, there| Detail::CopyReads([here, there]);
-        assert_eq!(
-            [
-                title_of(reads(false, true), [Copy, Multiply]),
-                title_of(reads(false, true), [Write, Multiply]),
-                title_of(reads(false, true), [Exit, Multiply]),
-                title_of(reads(true, false), [Multiply, Copy]),
-                title_of(reads(false, true), [Copy, Copy]),
-                title_of(reads(false, true), [Write, Copy]),
-                title_of(Detail::None, [Read, Copy]),
-            ],
-            [
-                "a copy into memory while a product reads it",
-                "write of memory while a product reads it",
-                "the block ends while a product reads memory",
-                "a product of memory before the copy into it is complete",
-                "a copy into memory while another one reads it",
-                "write of memory while a copy reads it",
-                "read of memory before the copy into it is complete",
-            ]
-        );
-    }
-
-    #[test]
-    fn registers_of_products_are_told_by_what_is_missing() {
-        use Action::{Multiply, Read, Write};
-        let of = |fault, actions| title_of(Detail::Registers(fault), actions);
-        assert_eq!(
-            [
-                of(RegisterFault::InFlight { writes: false }, [Read, Multiply]),
-                of(RegisterFault::InFlight { writes: true }, [Write, Multiply]),
-                of(RegisterFault::Unfenced { writes: true }, [Multiply, Write]),
-                of(RegisterFault::NeverFenced, [Multiply, Multiply]),
-            ],
-            [
-                "accumulators are read before the product is waited for",
-                "a register is written while a product uses it",
-                "a product uses registers without a `wgmma.fence` behind their last use",
-                "a product without a `wgmma.fence` before it",
-            ]
-        );
-    }
 }

@@ -7,8 +7,10 @@ use crate::no_change::NoChange;
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {
     pub text: String,
-    /// The change, or why none is named.
-    pub change: Result<Edit, NoChange>,
+    /// The change, or why none is named; `None` is for the rule to say.
+    pub change: Result<Edit, Option<NoChange>>,
+    /// The barrier that would have ordered the two, as the text names it.
+    pub barrier: Option<&'static str>,
 }
 
 impl From<String> for Advice {
@@ -22,7 +24,8 @@ impl Advice {
     pub fn with(text: impl Into<String>, edit: Option<Edit>) -> Advice {
         Advice {
             text: text.into(),
-            change: edit.ok_or(NoChange::NotFound),
+            change: edit.ok_or(None),
+            barrier: None,
         }
     }
 
@@ -30,7 +33,16 @@ impl Advice {
     pub fn explained(why: NoChange, text: impl Into<String>) -> Advice {
         Advice {
             text: text.into(),
-            change: Err(why),
+            change: Err(Some(why)),
+            barrier: None,
+        }
+    }
+
+    /// The same, of a barrier that is missing.
+    pub fn missing(self, barrier: &'static str) -> Advice {
+        Advice {
+            barrier: Some(barrier),
+            ..self
         }
     }
 }

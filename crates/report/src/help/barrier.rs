@@ -14,7 +14,7 @@ mod repair;
 
 pub(super) use guarded::without_return;
 use placed::CLUSTER;
-pub(super) use placed::{Placed, Unplaced, Wanted};
+pub(crate) use placed::{Barrier, Placed, Unplaced, Wanted};
 
 use super::expression::{assigned, declared, identifiers, is_pure, leaves, update};
 use super::text::Text;
@@ -23,7 +23,7 @@ use crate::edit::{Change, Edit};
 use toolchain::cuda_text::{Agreement, Agreements, Kind, StatementId, Statements};
 
 /// A barrier that orders two accesses, if one can be placed.
-pub(super) fn place(
+pub(crate) fn place(
     earlier: &Guilty,
     later: &Guilty,
     wanted: Wanted,
@@ -67,7 +67,7 @@ pub(super) fn place(
 }
 
 /// A barrier of the cluster before all that a kernel does with an access, or behind it.
-pub(super) fn of_cluster(one: &Guilty, before: bool, defines: &[String]) -> Option<Edit> {
+pub(crate) fn of_cluster(one: &Guilty, before: bool, defines: &[String]) -> Option<Edit> {
     let frame = one.frames.last().filter(|_| one.in_source)?;
     let text = Text::of(&frame.file, defines);
     let tree = text.tree();
@@ -195,7 +195,7 @@ impl<'t> Placing<'t> {
     }
 
     /// The barrier that fits where so many come together.
-    fn fitting(&mut self, at: StatementId, agreement: Agreement) -> Result<&'static str, Unplaced> {
+    fn fitting(&mut self, at: StatementId, agreement: Agreement) -> Result<Barrier, Unplaced> {
         let function = self.tree.get(self.tree.function_of(at));
         let code = self.tree.text(&function.span);
         let of_warps = code.contains("__syncwarp") || code.contains("_sync(");
@@ -206,7 +206,7 @@ impl<'t> Placing<'t> {
             let apart = around.any(|id| decides(self.tree.get(id).kind));
             let groups = self.text.file.text.contains("cooperative_groups");
             return match agreement == Agreement::Block && !apart {
-                true => Ok(CLUSTER[usize::from(!groups)]),
+                true => Ok(Barrier::Cluster(CLUSTER[usize::from(!groups)])),
                 false => Err(Unplaced::Apart(self.apart(at))),
             };
         }
@@ -214,14 +214,14 @@ impl<'t> Placing<'t> {
             (_, Agreement::None) | (Wanted::Block, Agreement::Warp) => {
                 Err(Unplaced::Apart(self.apart(at)))
             }
-            (Wanted::Warp, _) | (_, Agreement::Warp) => Ok("__syncwarp()"),
-            (Wanted::Either, Agreement::Block) if of_warps => Ok("__syncwarp()"),
-            (_, Agreement::Block) => Ok("__syncthreads()"),
+            (Wanted::Warp, _) | (_, Agreement::Warp) => Ok(Barrier::Warp),
+            (Wanted::Either, Agreement::Block) if of_warps => Ok(Barrier::Warp),
+            (_, Agreement::Block) => Ok(Barrier::Block),
         }
     }
 
     /// The barrier that fits behind a statement.
-    fn behind(&mut self, id: StatementId) -> Result<&'static str, Unplaced> {
+    fn behind(&mut self, id: StatementId) -> Result<Barrier, Unplaced> {
         let agreement = self.agreements.behind(id);
         self.fitting(id, agreement)
     }
@@ -392,7 +392,7 @@ impl<'t> Placing<'t> {
         }
         match self.moved_out(missed) {
             Some(edit) => Ok(Placed {
-                barrier: "__syncthreads()",
+                barrier: Barrier::Block,
                 moved: Some(self.line(missed)),
                 place: format!("between line {from} and line {to}"),
                 edit,
@@ -402,7 +402,7 @@ impl<'t> Placing<'t> {
     }
 
     /// A barrier in front of all that a function does, and the function's line.
-    fn at_entry(&mut self, function: StatementId) -> Result<(&'static str, Change, u32), Unplaced> {
+    fn at_entry(&mut self, function: StatementId) -> Result<(Barrier, Change, u32), Unplaced> {
         let body = self.tree.get(function).parts.first();
         let first = body.and_then(|body| self.tree.get(*body).parts.first());
         let first = *first.ok_or(Unplaced::Unread)?;
@@ -449,7 +449,7 @@ impl<'t> Placing<'t> {
         &mut self,
         around: StatementId,
         last: StatementId,
-    ) -> Result<(&'static str, Vec<Change>), Unplaced> {
+    ) -> Result<(Barrier, Vec<Change>), Unplaced> {
         let tree = self.tree;
         let body = *tree.get(around).parts.last().ok_or(Unplaced::Unread)?;
         if tree.get(body).kind == Kind::Block {
@@ -477,11 +477,7 @@ impl<'t> Placing<'t> {
     }
 
     /// A barrier in a branch that not all threads take: the branch ends before it and begins again behind it.
-    fn reopened(
-        &mut self,
-        block: StatementId,
-        part: usize,
-    ) -> Option<(&'static str, Vec<Change>, u32)> {
+    fn reopened(&mut self, block: StatementId, part: usize) -> Option<(Barrier, Vec<Change>, u32)> {
         let tree = self.tree;
         let branch = tree.get(block).parent?;
         let parts = &tree.get(block).parts;
@@ -565,7 +561,7 @@ impl<'t> Placing<'t> {
 
 /// Whether a statement is a barrier of the block, in a function's text that declares its group: `__syncthreads()`, `group.sync()` of a group
 /// that is no part of the block.
-pub(super) fn is_block_barrier(statement: &str, function: &str) -> bool {
+pub(crate) fn is_block_barrier(statement: &str, function: &str) -> bool {
     const WHOLE: [&str; 4] = [
         "__syncthreads",
         "bar.sync",

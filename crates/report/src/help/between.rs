@@ -1,7 +1,8 @@
 //! Where a barrier goes, by the text of the source: between which lines, or around which loop.
 
-use super::Guilty;
+use super::{Frame, Guilty};
 use crate::source::SourceFile;
+use std::sync::Arc;
 
 /// Words that indicate a block or warp barrier in a source line.
 const BARRIERS: [&str; 6] = [
@@ -18,7 +19,7 @@ const BARRIERS: [&str; 6] = [
 /// Compares the outermost frames that differ, so that two inlined helpers are told apart by the lines that call them. If a
 /// barrier already stands between the two lines, or the earlier access is on the later line, a loop leads from one access
 /// to the other.
-pub(super) fn between(earlier: &Guilty, later: &Guilty) -> String {
+pub(crate) fn between(earlier: &Guilty, later: &Guilty) -> String {
     let mut pairs = earlier.frames.iter().rev().zip(later.frames.iter().rev());
     let Some((a, b)) = pairs
         .find(|(a, b)| (&a.file.path, a.line) != (&b.file.path, b.line))
@@ -47,6 +48,27 @@ pub(super) fn between(earlier: &Guilty, later: &Guilty) -> String {
     } else {
         format!("between line {first} and line {last}")
     }
+}
+
+/// Where to put a barrier that orders one line before another, by the text of the source: `between line 6 and line 8`.
+pub fn barrier_between(
+    (first, line): (&Arc<SourceFile>, u32),
+    (second, later): (&Arc<SourceFile>, u32),
+) -> String {
+    let end = |file: &Arc<SourceFile>, line| Guilty {
+        frames: vec![Frame {
+            file: file.clone(),
+            line,
+            columns: 0..0,
+            function: None,
+        }],
+        in_source: true,
+        unread: None,
+        toolkit: false,
+        library: false,
+        instruction: String::new(),
+    };
+    between(&end(first, line), &end(second, later))
 }
 
 /// Whether a barrier stands between two lines.

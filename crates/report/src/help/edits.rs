@@ -25,7 +25,7 @@ fn statement(one: &Guilty, defines: &[String]) -> Option<(Text, StatementId)> {
 }
 
 /// `if (x == c) { x = v; … }`, made `if (atomicCAS(&x, c, v) == c) { … }`, of a word at the store's access.
-pub(super) fn compare_and_swap(store: &Guilty, defines: &[String]) -> Option<Edit> {
+pub(crate) fn compare_and_swap(store: &Guilty, defines: &[String]) -> Option<Edit> {
     let frame = store.frames.first().filter(|_| store.in_source)?;
     let text = Text::of(&frame.file, defines);
     let tree = text.tree();
@@ -68,7 +68,7 @@ pub(super) fn compare_and_swap(store: &Guilty, defines: &[String]) -> Option<Edi
 }
 
 /// Whether what a line reads is more than the old value of an update: a condition goes by it, or it is stored somewhere else, as in a swap.
-pub(super) fn moves_on(one: &Guilty, [line, last]: [u32; 2], defines: &[String]) -> bool {
+pub(crate) fn moves_on(one: &Guilty, [line, last]: [u32; 2], defines: &[String]) -> bool {
     let Some(frame) = one.frames.first().filter(|_| one.in_source) else {
         return false;
     };
@@ -98,7 +98,7 @@ pub(super) fn moves_on(one: &Guilty, [line, last]: [u32; 2], defines: &[String])
 }
 
 /// An update of one statement, made atomic.
-pub(super) fn atomic_update(one: &Guilty, defines: &[String]) -> Option<Edit> {
+pub(crate) fn atomic_update(one: &Guilty, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let span = text.tree().get(id).span.clone();
     let written = text.written(&span).strip_suffix(';')?.trim().to_owned();
@@ -166,7 +166,7 @@ fn atomic(statement: &str) -> Option<String> {
 }
 
 /// A plain store, made an atomic exchange.
-pub(super) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
+pub(crate) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let span = text.tree().get(id).span.clone();
     let written = text.written(&span).strip_suffix(';')?.trim();
@@ -180,7 +180,7 @@ pub(super) fn atomic_store(one: &Guilty, defines: &[String]) -> Option<Edit> {
 }
 
 /// A plain store of one constant by many, made an atomic exchange, where the element has a type that `atomicExch` takes.
-pub(super) fn atomic_exchange(one: &Guilty, bytes: u32, defines: &[String]) -> Option<Edit> {
+pub(crate) fn atomic_exchange(one: &Guilty, bytes: u32, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let written = text.written(&text.tree().get(id).span.clone()).to_owned();
     let (target, _, value) = update(written.strip_suffix(';')?.trim())?;
@@ -224,7 +224,7 @@ fn is_word_type(code: &str, name: &str) -> Option<bool> {
 }
 
 /// Code behind the statement of an access, executed by the same threads.
-pub(super) fn behind(one: &Guilty, code: &str, defines: &[String]) -> Option<Edit> {
+pub(crate) fn behind(one: &Guilty, code: &str, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let statement = text.tree().get(id);
     // A function within a class is no statement.
@@ -244,7 +244,7 @@ pub(super) fn behind(one: &Guilty, code: &str, defines: &[String]) -> Option<Edi
 }
 
 /// What waits for copies, before each barrier that an edit puts in.
-pub(super) fn waits_before_barrier(mut edit: Edit, wait: &str) -> Option<Edit> {
+pub(crate) fn waits_before_barrier(mut edit: Edit, wait: &str) -> Option<Edit> {
     const BARRIER: &str = "__syncthreads();";
     let mut any = false;
     for change in &mut edit.changes {
@@ -255,7 +255,7 @@ pub(super) fn waits_before_barrier(mut edit: Edit, wait: &str) -> Option<Edit> {
 }
 
 /// Scopes of the block, wherever a file names them, made scopes of the device: for scopes that stand in macros and constants.
-pub(super) fn wider_file(one: &Guilty) -> Option<Edit> {
+pub(crate) fn wider_file(one: &Guilty) -> Option<Edit> {
     const NARROW: [(&str, &str); 3] = [
         // A macro that makes the names.
         ("##_block", ""),
@@ -278,7 +278,7 @@ pub(super) fn wider_file(one: &Guilty) -> Option<Edit> {
 }
 
 /// A read through `__ldg`, made a plain one.
-pub(super) fn without_ldg(one: &Guilty, defines: &[String]) -> Option<Edit> {
+pub(crate) fn without_ldg(one: &Guilty, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(one, defines)?;
     let span = text.tree().get(id).span.clone();
     let code = text.tree().text(&span);
@@ -289,7 +289,7 @@ pub(super) fn without_ldg(one: &Guilty, defines: &[String]) -> Option<Edit> {
 }
 
 /// A fence behind the statement of a line, in the function of an access and before it.
-pub(super) fn fence_behind(
+pub(crate) fn fence_behind(
     one: &Guilty,
     line: u32,
     fence: &str,
@@ -336,7 +336,7 @@ pub(super) fn fence_behind(
 }
 
 /// A word replaced at the statements of some accesses; in the whole file where it stands at none of them, as the scope of a type does.
-pub(super) fn renamed(all: &[&Guilty], from: &str, to: &str) -> Option<Edit> {
+pub(crate) fn renamed(all: &[&Guilty], from: &str, to: &str) -> Option<Edit> {
     let mut changes: Vec<Change> = Vec::new();
     let mut somewhere: BTreeSet<usize> = BTreeSet::new();
     let file = all.first()?.frames.first()?.file.clone();
@@ -373,7 +373,7 @@ pub(super) fn renamed(all: &[&Guilty], from: &str, to: &str) -> Option<Edit> {
 }
 
 /// Atomic operations whose function says the scope of the block in its name, at the lines of some accesses.
-pub(super) fn wider_lines(all: &[&Guilty], to: &str) -> Option<Edit> {
+pub(crate) fn wider_lines(all: &[&Guilty], to: &str) -> Option<Edit> {
     let narrow = format!("{to}_block");
     let written = |one: &&&Guilty| {
         let frame = &one.frames[0];
@@ -390,7 +390,7 @@ pub(super) fn wider_lines(all: &[&Guilty], to: &str) -> Option<Edit> {
 }
 
 /// Fences of the block at some lines, made fences of the device.
-pub(super) fn wider_fences(
+pub(crate) fn wider_fences(
     one: &Guilty,
     lines: &BTreeSet<u32>,
     defines: &[String],
@@ -411,13 +411,13 @@ pub(super) fn wider_fences(
 }
 
 /// A barrier that threads leave before, and that all of them come to: it is moved, or they stay.
-pub(super) fn joined_by_all(here: &Guilty, defines: &[String]) -> Option<Edit> {
+pub(crate) fn joined_by_all(here: &Guilty, defines: &[String]) -> Option<Edit> {
     let (text, id) = statement(here, defines)?;
     moved_out(&text, id).or_else(|| without_return(&text, id))
 }
 
 /// A barrier that some threads do not reach, moved to where all do; two of both ways of a branch, made one behind it.
-pub(super) fn moved_barrier(
+pub(crate) fn moved_barrier(
     here: &Guilty,
     there: &Guilty,
     other: Action,
@@ -451,7 +451,7 @@ pub(super) fn moved_barrier(
 }
 
 /// The line between two accesses, or in their function, that takes a mask from `__activemask()` and passes it to a barrier.
-pub(super) fn active_mask(a: &Guilty, b: &Guilty, defines: &[String]) -> Option<u32> {
+pub(crate) fn active_mask(a: &Guilty, b: &Guilty, defines: &[String]) -> Option<u32> {
     let frame = a.frames.first().filter(|_| a.in_source && b.in_source)?;
     let text = Text::of(&frame.file, defines);
     let tree = text.tree();

@@ -51,4 +51,15 @@ impl Guilty {
             .next()
             .unwrap_or_default()
     }
+
+    /// The line of the innermost frame.
+    pub fn line(&self) -> u32 {
+        self.frames.first().map_or(0, |frame| frame.line)
+    }
+
+    /// Whether both are on one line of one file.
+    pub fn same_line(&self, other: &Guilty) -> bool {
+        let (a, b) = (&self.frames[0], &other.frames[0]);
+        a.line == b.line && a.file.path == b.file.path
+    }
 }

@@ -16,13 +16,13 @@ use toolchain::cuda_text::{Agreement, Agreements, Kind, StatementId};
 const FULL: &str = "0xffffffff";
 
 /// How a mask is mended: in words, and the change.
-pub(super) struct Mended {
+pub(crate) struct Mended {
     pub words: String,
     pub edit: Edit,
 }
 
 /// Makes the lanes that a warp operation names those that come.
-pub(super) fn mend(one: &Guilty, defines: &[String]) -> Option<Mended> {
+pub(crate) fn mend(one: &Guilty, defines: &[String]) -> Option<Mended> {
     let frame = one.frames.first().filter(|_| one.in_source)?;
     let text = Text::of(&frame.file, defines);
     let tree = text.tree();

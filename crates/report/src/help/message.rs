@@ -13,26 +13,30 @@ use super::expression::{identifiers, update};
 use super::text::Text;
 use super::{Frame, Guilty};
 use crate::edit::{Change, Edit};
+use crate::finding_view::FindingView;
+use crate::language::{Language, Word};
 use toolchain::cuda_text::{Agreement, Agreements, Kind, StatementId, Statements};
 
 /// What orders the data of a message, in words, and the change.
-pub(super) struct Message {
+pub(crate) struct Message {
     pub words: String,
     pub edit: Edit,
 }
 
 /// What lacks between a write and a read of other blocks that pass a flag; `None` where they pass none, or nothing lacks.
-pub(super) fn complete(
-    (write, read): (&Guilty, &Guilty),
-    fence: &str,
-    defines: &[String],
+pub(crate) fn complete(
+    view: &FindingView<'_>,
+    write: &Guilty,
+    read: &Guilty,
+    fence: Word,
 ) -> Option<Message> {
     let (first, second) = (write.frames.first()?, read.frames.first()?);
     if !write.in_source || !read.in_source || first.file.path != second.file.path {
         return None;
     }
-    let text = Text::of(&first.file, defines);
-    let code = format!("{fence};");
+    let text = Text::of(&first.file, view.defines());
+    let code = format!("{};", Language::Cuda.word(fence));
+    let fence = view.word(fence);
     let (set, data) = write.frames.iter().find_map(|f| set_behind(&text, f))?;
     let (look, shut) = read.frames.iter().find_map(|f| look_before(&text, f))?;
     let mut changes = Vec::new();
@@ -41,7 +45,8 @@ pub(super) fn complete(
     let line = |id: StatementId| tree.line_of(tree.get(id).span.start);
     if let Some(barrier) = barrier_before(&text, data, set)? {
         words.push(format!(
-            "`__syncthreads()` behind line {}, because line {} sets it for all threads of the block",
+            "`{}` behind line {}, because line {} sets it for all threads of the block",
+            view.word(Word::BlockBarrier),
             line(data),
             line(set)
         ));
@@ -266,6 +271,8 @@ mod tests {
     use super::super::tests::end_of;
     use super::*;
     use crate::source::SourceFile;
+    use detect::finding::Finding;
+    use detect::rules::Rule;
     use rstest::rstest;
     use std::sync::Arc;
 
@@ -278,7 +285,15 @@ mod tests {
                 .map(|at| at as u32 + 1)
         };
         let (write, read) = (end_of(&file, line("// a")?), end_of(&file, line("// b")?));
-        let message = complete((&write, &read), "__threadfence()", &[])?;
+        let finding = Finding::new(Rule::DataRace, Vec::new());
+        let view = FindingView {
+            finding: &finding,
+            guilty: &[],
+            kernel: None,
+            names: None,
+            language: Language::Cuda,
+        };
+        let message = complete(&view, &write, &read, Word::DeviceFence)?;
         Some(message.edit.applied(&file))
     }
 

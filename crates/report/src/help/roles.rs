@@ -4,10 +4,9 @@
 //! By what ran: the two instructions ran in no warp in common, and one of the warps arrives or waits at such a barrier. A
 //! `__syncthreads()` in the code of one role is never reached by the other, so none is advised; what the two have so far is told.
 
-use super::Guilty;
-use crate::KernelView;
-use crate::diagnose::own_line;
-use detect::finding::Finding;
+use crate::finding_view::{FindingView, Pair};
+use crate::language::Word;
+use crate::own_line::own_line;
 use ptx::semantics::{MbarrierOperation, Participation, Synchronisation};
 use simt::program::SiteInfo;
 use std::collections::BTreeSet;
@@ -36,20 +35,19 @@ fn part(site: &SiteInfo) -> Option<Part> {
 }
 
 /// What orders two accesses of different roles; `None` where they have none.
-pub(super) fn advice(
-    finding: &Finding,
-    guilty: &[Guilty],
-    view: Option<&KernelView<'_>>,
-) -> Option<String> {
-    let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
-        return None;
-    };
-    let view = view.filter(|_| earlier.block == later.block)?;
-    let (first, second) = (view.warps_at(earlier.site)?, view.warps_at(later.site)?);
+pub(crate) fn advice(view: &FindingView<'_>) -> Option<String> {
+    let Pair {
+        earlier,
+        later,
+        from: a,
+        to: b,
+    } = view.pair()?;
+    let kernel = view.kernel.filter(|_| earlier.block == later.block)?;
+    let (first, second) = (kernel.warps_at(earlier.site)?, kernel.warps_at(later.site)?);
     if first == 0 || second == 0 || first & second != 0 {
         return None;
     }
-    let sites = view.sites.iter().zip(&view.warps);
+    let sites = kernel.sites.iter().zip(&kernel.warps);
     let parts: Vec<(&SiteInfo, u32, Part)> = sites
         .filter_map(|(site, warps)| Some((site, *warps, part(site)?)))
         .filter(|(_, warps, _)| *warps != 0)
@@ -65,7 +63,7 @@ pub(super) fn advice(
             .iter()
             .filter(|(_, warps, part)| warps & side != 0 && [how, Part::Both].contains(part));
         let lines: BTreeSet<u32> = those
-            .map(|(site, ..)| match own_line(site, view.sites) {
+            .map(|(site, ..)| match own_line(site, kernel.sites) {
                 Some(line) if a.in_source => line.line,
                 _ => site.ptx_line,
             })
@@ -85,10 +83,11 @@ pub(super) fn advice(
         )
     };
     Some(format!(
-        "order the two by an mbarrier or a named barrier of both roles: each has to wait before its access and to arrive behind it. The warps of {} {}, those of {} {}. No `__syncthreads()` orders them, because no warp runs both lines",
+        "order the two by an mbarrier or a named barrier of both roles: each has to wait before its access and to arrive behind it. The warps of {} {}, those of {} {}. No `{}` orders them, because no warp runs both lines",
         a.place(),
         side(first),
         b.place(),
-        side(second)
+        side(second),
+        view.word(Word::BlockBarrier)
     ))
 }

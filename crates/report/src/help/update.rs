@@ -1,85 +1,96 @@
 //! Updates in several instructions, and the atomic operation that does each (CUDA C++ Programming Guide, "Atomic Functions").
 
-use super::{Advice, Guilty, defines, edits};
+use super::{Advice, edits};
 use crate::KernelView;
-use crate::diagnose::own_line;
-use detect::finding::{End, Finding};
+use crate::finding_view::{FindingView, Pair};
+use crate::language::{Atomic, Word};
+use crate::own_line::own_line;
+use detect::finding::End;
 use ptx::semantics::Effect;
 use simt::program::{PlainUpdate, SiteInfo, UpdateKind};
 
 /// How an update is made one operation.
-struct Atomic {
-    /// The function, in words; `None` where there is none for such a value.
-    function: Option<&'static str>,
-    /// What else is to be done.
-    more: &'static str,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    By(Atomic),
+    /// There is no operation for such a value.
+    Loop,
 }
 
-fn atomic(update: &PlainUpdate) -> Atomic {
+fn atomic(update: &PlainUpdate) -> How {
     use UpdateKind::*;
-    let of = |name: &'static str| Some(name);
-    let small = update.bytes < 4 && !(update.float && update.bytes == 2);
-    let function = match (update.kind, update.float) {
-        (Add, _) => of("`atomicAdd(&…, …)`"),
-        (Subtract, false) if update.bytes < 8 => of("`atomicSub(&…, …)`"),
-        (Subtract, _) => of("`atomicAdd(&…, -…)`"),
-        (Min, false) => of("`atomicMin(&…, …)`"),
-        (Max, false) => of("`atomicMax(&…, …)`"),
-        (And, false) => of("`atomicAnd(&…, …)`"),
-        (Or, false) => of("`atomicOr(&…, …)`"),
-        (Xor, false) => of("`atomicXor(&…, …)`"),
-        (CompareAndSwap, _) => of("`atomicCAS(&…, …, …)`"),
-        _ => None,
-    };
-    let more = match function {
-        Some(_) if small => " on an element of 32 bits",
-        _ => "",
-    };
-    Atomic { function, more }
+    How::By(match (update.kind, update.float) {
+        (Add, _) => Atomic::Add,
+        (Subtract, false) if update.bytes < 8 => Atomic::Subtract,
+        (Subtract, _) => Atomic::AddNegative,
+        (Min, false) => Atomic::Min,
+        (Max, false) => Atomic::Max,
+        (And, false) => Atomic::And,
+        (Or, false) => Atomic::Or,
+        (Xor, false) => Atomic::Xor,
+        (CompareAndSwap, _) => Atomic::CompareAndSwap,
+        _ => return How::Loop,
+    })
+}
+
+/// Said behind the operation, where the value is too small for it.
+fn on_element(update: &PlainUpdate) -> &'static str {
+    let is_small = update.bytes < 4 && !(update.float && update.bytes == 2);
+    match is_small && atomic(update) != How::Loop {
+        true => " on an element of 32 bits",
+        false => "",
+    }
 }
 
 /// The advice for a race between two executions of one update.
-pub(super) fn advice(
-    finding: &Finding,
-    guilty: &[Guilty],
-    view: Option<&KernelView<'_>>,
-) -> Option<Advice> {
-    let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
-        return None;
-    };
-    if combines_places(finding, view) {
+pub(crate) fn advice(view: &FindingView<'_>) -> Option<Advice> {
+    let Pair {
+        earlier,
+        later,
+        from: a,
+        to: b,
+    } = view.pair()?;
+    if combines_places(view) {
         return None;
     }
-    if let Some(view) = view
-        && let (Some(one), Some(other)) = (part_of(later, view), part_of(earlier, view))
+    if let Some(kernel) = view.kernel
+        && let (Some(one), Some(other)) = (part_of(later, kernel), part_of(earlier, kernel))
     {
         if one.lines[0] != one.lines[1]
             && one.update.kind != UpdateKind::CompareAndSwap
-            && edits::moves_on(a, one.lines, defines(Some(view)))
+            && edits::moves_on(a, one.lines, view.defines())
         {
             return None;
         }
         let edit = match one.update.kind {
             _ if one.update.bytes < 4 => None,
-            _ if one.lines[0] == one.lines[1] => edits::atomic_update(a, defines(Some(view))),
+            _ if one.lines[0] == one.lines[1] => edits::atomic_update(a, view.defines()),
             UpdateKind::CompareAndSwap => [a, b]
                 .into_iter()
                 .filter(|end| end.frames[0].line == one.lines[1])
-                .find_map(|end| edits::compare_and_swap(end, defines(Some(view)))),
+                .find_map(|end| edits::compare_and_swap(end, view.defines())),
             _ => None,
         };
-        return (one.lines == other.lines).then(|| Advice::with(one.words(&other), edit));
+        let how = match one.update.kind == other.update.kind {
+            true => atomic(&one.update),
+            false => How::Loop,
+        };
+        let text = make(view, &one.place(), how, on_element(&one.update));
+        return (one.lines == other.lines).then(|| Advice::with(text, edit));
     }
-    let place = finding.place?;
-    let region = view.and_then(|v| v.memory.region(&place));
-    let function = by_text(a.statement(), region.map(|r| r.name.as_str()))?;
-    (a.in_source && super::same_line(a, b)).then(|| make(&a.place(), function, "").into())
+    let place = view.finding.place?;
+    let region = view.kernel.and_then(|kernel| kernel.memory.region(&place));
+    let how = by_text(a.statement(), region.map(|r| r.name.as_str()))?;
+    (a.in_source && a.same_line(b)).then(|| make(view, &a.place(), how, "").into())
 }
 
 /// Whether a finding is of an update whose new value is also read from other places of the same array, as sums in a tree are: these the
 /// threads have to wait for, which an atomic operation does not.
-pub(super) fn combines_places(finding: &Finding, view: Option<&KernelView<'_>>) -> bool {
-    let Some(view) = view else { return false };
+pub(crate) fn combines_places(view: &FindingView<'_>) -> bool {
+    let finding = view.finding;
+    let Some(view) = view.kernel else {
+        return false;
+    };
     let combines = |end: &End| {
         let Some((store, update)) = updated(end, view) else {
             return false;
@@ -107,7 +118,11 @@ fn line_at<'v>(site: &'v SiteInfo, view: &'v KernelView<'_>) -> Option<(&'v str,
     own_line(site, view.sites).map(|line| (line.file.as_str(), line.line))
 }
 
-fn make(lines: &str, function: &str, more: &str) -> String {
+fn make(view: &FindingView<'_>, lines: &str, how: How, more: &str) -> String {
+    let function = match how {
+        How::By(atomic) => format!("`{}`", view.word(Word::Atomic(atomic))),
+        How::Loop => "a loop around `atomicCAS`".to_owned(),
+    };
     format!(
         "make the update at {lines} atomic with {function}{more}, or give each thread its own element"
     )
@@ -120,20 +135,11 @@ struct Part {
 }
 
 impl Part {
-    fn words(&self, other: &Part) -> String {
-        let lines = match self.lines {
+    fn place(&self) -> String {
+        match self.lines {
             [load, store] if load == store => format!("line {store}"),
             [load, store] => format!("lines {} to {}", load.min(store), load.max(store)),
-        };
-        let alike = self.update.kind == other.update.kind;
-        let Atomic { function, more } = atomic(&self.update);
-        make(
-            &lines,
-            function
-                .filter(|_| alike)
-                .unwrap_or("a loop around `atomicCAS`"),
-            more,
-        )
+        }
     }
 }
 
@@ -157,7 +163,7 @@ fn part_of(end: &End, view: &KernelView<'_>) -> Option<Part> {
 }
 
 /// The atomic operation for a statement such as `hist[bin]++` or `x += 1`, which reads one memory operand and writes it back.
-fn by_text(statement: &str, region: Option<&str>) -> Option<&'static str> {
+fn by_text(statement: &str, region: Option<&str>) -> Option<How> {
     let places = |name: &str| statement.matches(&format!("{name}[")).count();
     // The first subscripted name, which may differ from the memory's own name.
     let target = statement.split('[').next().unwrap_or_default();
@@ -167,19 +173,19 @@ fn by_text(statement: &str, region: Option<&str>) -> Option<&'static str> {
         .unwrap_or_default();
     let once =
         region.is_none_or(|name| places(name) <= 1) && (target.is_empty() || places(target) <= 1);
-    const OPERATORS: [(&str, &str); 8] = [
-        ("++", "`atomicAdd(&…, …)`"),
-        ("--", "`atomicSub(&…, …)`"),
-        ("+=", "`atomicAdd(&…, …)`"),
-        ("-=", "`atomicSub(&…, …)`"),
-        ("|=", "`atomicOr(&…, …)`"),
-        ("&=", "`atomicAnd(&…, …)`"),
-        ("^=", "`atomicXor(&…, …)`"),
-        ("*=", "a loop around `atomicCAS`"),
+    const OPERATORS: [(&str, How); 8] = [
+        ("++", How::By(Atomic::Add)),
+        ("--", How::By(Atomic::Subtract)),
+        ("+=", How::By(Atomic::Add)),
+        ("-=", How::By(Atomic::Subtract)),
+        ("|=", How::By(Atomic::Or)),
+        ("&=", How::By(Atomic::And)),
+        ("^=", How::By(Atomic::Xor)),
+        ("*=", How::Loop),
     ];
     let mut operators = OPERATORS.iter().filter(|_| once);
-    let (_, function) = operators.find(|(o, _)| statement.contains(o))?;
-    Some(function)
+    let (_, how) = operators.find(|(o, _)| statement.contains(o))?;
+    Some(*how)
 }
 
 #[cfg(test)]
@@ -188,18 +194,18 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("hist[bin[i]]++", Some("hist"), Some("`atomicAdd(&…, …)`"))]
-    #[case("total += x", None, Some("`atomicAdd(&…, …)`"))]
-    #[case("flags[i] |= x", None, Some("`atomicOr(&…, …)`"))]
-    #[case("product *= x", None, Some("a loop around `atomicCAS`"))]
+    #[case("hist[bin[i]]++", Some("hist"), Some(How::By(Atomic::Add)))]
+    #[case("total += x", None, Some(How::By(Atomic::Add)))]
+    #[case("flags[i] |= x", None, Some(How::By(Atomic::Or)))]
+    #[case("product *= x", None, Some(How::Loop))]
     #[case("s[t] += s[t - d]", Some("s"), None)]
     #[case("s[t] = x", Some("s"), None)]
     fn updates_are_told_from_exchanges(
         #[case] statement: &str,
         #[case] region: Option<&str>,
-        #[case] function: Option<&str>,
+        #[case] how: Option<How>,
     ) {
-        assert_eq!(by_text(statement, region), function);
+        assert_eq!(by_text(statement, region), how);
     }
 
     #[test]
@@ -211,18 +217,14 @@ mod tests {
                 float,
                 bytes,
             };
-            let Atomic { function, more } = atomic(&update);
-            function.map(|f| format!("{f}{more}"))
+            (atomic(&update), on_element(&update))
         };
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(of(UpdateKind::Max, false, 4), some("`atomicMax(&…, …)`"));
-        assert_eq!(of(UpdateKind::Max, true, 4), None);
-        assert_eq!(of(UpdateKind::Add, true, 2), some("`atomicAdd(&…, …)`"));
-        let small = some("`atomicAdd(&…, …)` on an element of 32 bits");
+        let by = |atomic| (How::By(atomic), "");
+        assert_eq!(of(UpdateKind::Max, false, 4), by(Atomic::Max));
+        assert_eq!(of(UpdateKind::Max, true, 4), (How::Loop, ""));
+        assert_eq!(of(UpdateKind::Add, true, 2), by(Atomic::Add));
+        let small = (How::By(Atomic::Add), " on an element of 32 bits");
         assert_eq!(of(UpdateKind::Add, false, 1), small);
-        assert_eq!(
-            of(UpdateKind::Subtract, false, 8),
-            some("`atomicAdd(&…, -…)`")
-        );
+        assert_eq!(of(UpdateKind::Subtract, false, 8), by(Atomic::AddNegative));
     }
 }

@@ -1,6 +1,5 @@
 //! Pictures as inline SVG: threads as lanes with the time downwards, banks of shared memory, sectors of global memory.
 
-use crate::language::{Language, block_barrier};
 use crate::trace::{NOTHING, Request, Step, Trace, What};
 use crate::{Diagnostic, Who};
 use detect::rules::Rule;
@@ -212,14 +211,9 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
 fn missing(diagnostic: &Diagnostic, of_operations: bool, y: usize, width: usize) -> Markup {
     let words = match diagnostic.rule {
         _ if of_operations => "no event and no synchronisation orders the two".to_owned(),
-        Rule::LockstepAssumption => {
-            let label = diagnostic.labels.first();
-            let language = label.map_or(Language::Cuda, |l| Language::of(&l.source));
-            language.says("__syncwarp() is missing here")
-        }
         Rule::InsufficientScope => "no operation of sufficient scope orders the two".to_owned(),
         Rule::UninitializedRead => return html! {},
-        _ => match diagnostic.help.as_deref().and_then(block_barrier) {
+        _ => match &diagnostic.about.missing_barrier {
             Some(barrier) => format!("{barrier} is missing here"),
             None => "nothing orders the two".to_owned(),
         },

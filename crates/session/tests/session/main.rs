@@ -12,6 +12,7 @@ mod clusters;
 mod communication;
 mod engines;
 mod guards;
+mod joint;
 mod kernel;
 mod limits;
 mod litmus;

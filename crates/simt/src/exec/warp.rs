@@ -138,7 +138,10 @@ impl<O: Hooks> Core<'_, O> {
         let warp = &block.warps[w];
         let present = group.iter().fold(0, |m, s| m | warp.splits[*s].mask);
         let waits = |s: &Split| {
-            matches!(s.state, State::Phase(_) | State::Cluster) && s.mask & members != 0
+            matches!(
+                s.state,
+                State::Phase(_) | State::Cluster | State::Products(_)
+            ) && s.mask & members != 0
         };
         if warp.splits.iter().any(waits) {
             // They are on their way, and what keeps them is another mistake.

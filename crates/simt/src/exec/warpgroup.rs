@@ -4,6 +4,10 @@
 //! wait for its group ([`crate::operations`]), those that it has begun before first. What it reads in registers and in shared memory it reads then.
 //! Which registers belong to products is in [`crate::operations::Registers`]; what is wrong with another use of them is told here.
 //!
+//! A group is one of the warpgroup ("wgmma.commit_group"), and complete when all four parts of its products are: so a warp that waits stays until the
+//! others have closed the group, too, and whoever comes after one warp's wait comes after what all four have read. An H200 makes the warps meet earlier,
+//! at `wgmma.mma_async`, and stops with an illegal instruction if one of them has exited; here that is a deadlock.
+//!
 //! Blind spots: nobody looks whether all four warps execute the same instructions with the same descriptors; a read of the first factor's registers
 //! before the wait, which the manual forbids, changes nothing and is not told.
 
@@ -20,6 +24,7 @@ use crate::op::*;
 use crate::operations::*;
 use crate::state::*;
 use crate::stop::Stop;
+use std::ops::Range;
 
 /// An address at which nothing may be read: zeros.
 const NOWHERE: u64 = u64::MAX;
@@ -31,30 +36,123 @@ struct Read {
 }
 
 impl<O: Hooks> Core<'_, O> {
-    /// Any of them, by all lanes of a warp that has them.
+    /// Any of them, by all lanes of a warp that has them. Whether the split goes on; if not, it waits, and stands again where its lanes meet, which is
+    /// right in front: a schedule may take them apart while they wait.
     #[inline(never)]
     pub(crate) fn wgmma(
         &mut self,
         block: &mut Block,
-        w: usize,
+        (w, s): (usize, usize),
         op: WgmmaOp,
         active: Mask,
         site: Site,
-    ) -> Result<(), Box<Stop>> {
+    ) -> Result<bool, Box<Stop>> {
         let operations = block.warps[w].operations.get_or_insert_default();
         match op {
             WgmmaOp::Fence => operations.registers.fence(),
             WgmmaOp::Begin(index) => self.begin_product(block, w, index, active, site)?,
-            WgmmaOp::Commit => operations.close_group(Group::Product, active),
+            WgmmaOp::Commit => self.close_products(block, w, active),
             WgmmaOp::Wait(newest) => {
-                let complete = operations.wait(Group::Product, active, newest);
-                for mut product in complete {
-                    self.complete_product(block, w, &mut product);
-                }
+                return Ok(self.wait_for_products(block, (w, s), active, newest));
             }
             WgmmaOp::Use(index) => self.use_registers(block, w, index, active, site),
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// `wgmma.commit_group`: other warps of the warpgroup may wait for it.
+    fn close_products(&mut self, block: &mut Block, w: usize, active: Mask) {
+        let lane = active.trailing_zeros() as usize % LANES;
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let group = operations.closed(Group::Product, lane);
+        operations.close_group(Group::Product, active);
+        if O::WATCHES {
+            self.observer.products_begun(block.who(w), active, group);
+        }
+        let mut woken = false;
+        for other in warpgroup(block, w) {
+            for s in 0..block.warps[other].splits.len() {
+                let State::Products(groups) = block.warps[other].splits[s].state else {
+                    continue;
+                };
+                if have_closed(block, w, groups) {
+                    block.warps[other].splits[s].state = State::Ready;
+                    woken = true;
+                }
+            }
+        }
+        if woken {
+            self.released();
+        }
+    }
+
+    /// `wgmma.wait_group`. Whether the products are complete; if not, the split waits.
+    fn wait_for_products(
+        &mut self,
+        block: &mut Block,
+        (w, s): (usize, usize),
+        active: Mask,
+        newest: u32,
+    ) -> bool {
+        let lane = active.trailing_zeros() as usize % LANES;
+        let operations = block.warps[w].operations.get_or_insert_default();
+        let groups = operations
+            .closed(Group::Product, lane)
+            .saturating_sub(newest);
+        if operations.products_before(groups).next().is_none() {
+            return true;
+        }
+        if !have_closed(block, w, groups) {
+            let split = &mut block.warps[w].splits[s];
+            (split.state, split.rounds) = (State::Products(groups), 0);
+            return false;
+        }
+        let who = block.who(w);
+        if O::WATCHES {
+            self.observer.products_awaited(who, active, groups);
+        }
+        for other in warpgroup(block, w).filter(|other| *other != w) {
+            self.end_parts(block, other, groups, who);
+        }
+        let operations = block.warps[w].operations.get_or_insert_default();
+        for mut product in operations.wait(Group::Product, active, newest) {
+            self.complete_product(block, w, &mut product);
+        }
+        if O::WATCHES {
+            self.observer.products_end(who, active, groups);
+        }
+        true
+    }
+
+    /// What a warp has multiplied in the groups before this one is complete, as another warp of its warpgroup has waited for it.
+    fn end_parts(&mut self, block: &mut Block, owner: usize, groups: u32, who: WarpRef) {
+        let Some(mut operations) = block.warps[owner].operations.take() else {
+            return;
+        };
+        for product in operations.products_before(groups) {
+            self.multiply(block, owner, product);
+            if O::WATCHES {
+                let (number, mask) = (product.number, product.mask);
+                let owner = block.who(owner);
+                self.observer.product_ends(owner, number, mask, who);
+                self.tell_reads(who, product);
+            }
+        }
+        block.warps[owner].operations = Some(operations);
+    }
+
+    /// Tells what a product has read, as accesses of a warp that has waited for it, if nobody has before.
+    fn tell_reads(&mut self, who: WarpRef, operation: &mut Operation) {
+        let (mask, site) = (operation.mask, operation.site);
+        let Work::Product(work) = &mut operation.work else {
+            return;
+        };
+        if std::mem::replace(&mut work.told, true) {
+            return;
+        }
+        for one in reads_of(&work.a, &work.b, mask) {
+            self.observer.access(&read(&one, who, site));
+        }
     }
 
     fn begin_product(
@@ -113,6 +211,7 @@ impl<O: Hooks> Core<'_, O> {
             b,
             adds,
             done: false,
+            told: false,
         }));
         let operations = block.warps[w].operations.get_or_insert_default();
         let completes = operations.in_group(Group::Product);
@@ -146,21 +245,14 @@ impl<O: Hooks> Core<'_, O> {
         w: usize,
         operation: &mut Operation,
     ) {
-        let (who, site) = (block.who(w), operation.site);
         self.multiply(block, w, operation);
-        let Work::Product(work) = &operation.work else {
-            return;
-        };
         if let Some(operations) = &mut block.warps[w].operations {
             operations.registers.ends(operation.number);
         }
-        if !O::WATCHES {
-            return;
-        }
-        let (number, mask) = (operation.number, operation.mask);
-        self.observer.copy_ends(who, number, mask);
-        for one in reads_of(&work.a, &work.b, mask) {
-            self.observer.access(&read(&one, who, site));
+        if O::WATCHES {
+            let (who, number, mask) = (block.who(w), operation.number, operation.mask);
+            self.observer.copy_ends(who, number, mask);
+            self.tell_reads(who, operation);
         }
     }
 
@@ -259,6 +351,20 @@ impl<O: Hooks> Core<'_, O> {
         };
         self.observer.misuse(block, misuse);
     }
+}
+
+/// The warps of a warp's warpgroup, by their places in the block.
+fn warpgroup(block: &Block, w: usize) -> Range<usize> {
+    let first = w / WARPS * WARPS;
+    first..(first + WARPS).min(block.warps.len())
+}
+
+/// Whether all warps of a warpgroup have closed so many groups of products.
+fn have_closed(block: &Block, w: usize, groups: u32) -> bool {
+    warpgroup(block, w).all(|other| {
+        let operations = block.warps[other].operations.as_ref();
+        operations.is_some_and(|o| (0..LANES).any(|lane| o.closed(Group::Product, lane) >= groups))
+    })
 }
 
 /// The pieces of both factors, a lane each.

@@ -95,7 +95,8 @@ impl Grid<'_> {
             };
             let warp = &mut block.warps[w];
             let stay = warp.splits[s].mask & !decision.lanes;
-            if stay != 0 && stay != warp.splits[s].mask {
+            let torn = stay != 0 && stay != warp.splits[s].mask;
+            if torn && !self.program.is_joint(warp.splits[s].pc) {
                 let (pc, run) = (warp.splits[s].pc, warp.splits[s].mask & decision.lanes);
                 warp.fork(s, pc, run, pc, stay);
             }

@@ -221,6 +221,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
         Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
         Op::CopiesArrive(_) | Op::Bulk(_) => true,
         Op::ClusterArrive { .. } | Op::ClusterWait { .. } => true,
+        Op::Wgmma(_) => true,
         _ => false,
     });
     facts.blocks_commute &= !program.code.iter().any(|i| match i.op {

@@ -148,7 +148,10 @@ impl<O: Hooks> Turn<'_, '_, O> {
             };
             // Lanes that wait for an mbarrier are on their way: what keeps them is another mistake.
             let waits = |s: &Split| {
-                matches!(s.state, State::Phase(_) | State::Cluster) && s.mask & members != 0
+                matches!(
+                    s.state,
+                    State::Phase(_) | State::Cluster | State::Products(_)
+                ) && s.mask & members != 0
             };
             if self.warp().splits.iter().any(waits) {
                 continue;

@@ -1,6 +1,7 @@
 //! What is asked for and what comes of it, where a barrier is to be put.
 
 use crate::edit::Edit;
+use std::fmt;
 
 /// What is to be put between two places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +29,33 @@ pub(crate) enum Unplaced {
     Apart(Option<u32>),
 }
 
+/// A barrier that is put into a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Barrier {
+    /// One of the block.
+    Block,
+    /// One of the warp.
+    Warp,
+    /// One of the cluster, with its code.
+    Cluster(&'static str),
+}
+
+impl fmt::Display for Barrier {
+    /// Its code in CUDA C++.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Barrier::Block => "__syncthreads()",
+            Barrier::Warp => "__syncwarp()",
+            Barrier::Cluster(code) => code,
+        })
+    }
+}
+
 /// Where a barrier goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
-    /// `__syncthreads()`, `__syncwarp()`, or one of the cluster.
-    pub barrier: &'static str,
+    /// The barrier.
+    pub barrier: Barrier,
     /// The line of a barrier that is there, and is moved.
     pub moved: Option<u32>,
     /// Where, in words: `between line 6 and line 8`.

@@ -145,6 +145,51 @@ fn a_stage_is_written_again_after_the_wait() {
     breaks(&[&round, write, WAIT].concat(), HAZARD);
 }
 
+/// A group is one of the warpgroup: after one warp's wait none of the four reads any more. So each warp may write to what all have read.
+#[test]
+fn one_warps_wait_is_for_the_parts_of_all_four() {
+    let write = "st.shared.u32 [%own], %r0;\n";
+    let round = [FENCE, PRODUCT, COMMIT].concat();
+    let once = [&round, WAIT, write].concat();
+    breaks(&once, None);
+    // The older one of two groups, whose factors lie where nobody else reads.
+    let other = PRODUCT.replace("%da, %db", "%da1, %db1");
+    let apart = ".reg .b64 %da1, %db1;\nadd.u64 %da1, %da, 1024;\nadd.u64 %db1, %db, 1024;\n";
+    let one = "wgmma.wait_group.sync.aligned 1;\n";
+    let two = [apart, &round, &other, COMMIT, one, write, WAIT].concat();
+    breaks(&two, None);
+    let newer = "st.shared.u32 [%own+16384], %r0;\n";
+    breaks(
+        &[apart, &round, &other, COMMIT, one, newer, WAIT].concat(),
+        HAZARD,
+    );
+}
+
+/// What a warp does after its wait is no business of the others' waits.
+#[test]
+fn a_wait_orders_nothing_but_the_product() {
+    let exchange =
+        "st.shared.u32 [%own], %r0;\nxor.b32 %r1, %own, 512;\nld.shared.u32 %r2, [%r1];\n";
+    let round = [FENCE, PRODUCT, COMMIT, WAIT].concat();
+    breaks(&[&round, exchange].concat(), Some(Rule::DataRace));
+    let ordered = exchange.replace("xor", "bar.sync 0;\nxor");
+    breaks(&[&round[..], &ordered].concat(), None);
+}
+
+/// A warp of the four stays away. An H200 stops with an illegal instruction.
+#[test]
+fn a_product_of_three_warps_is_never_complete() {
+    let leaves = ".reg .pred %away;\nsetp.ge.u32 %away, %t, 96;\n@%away ret;\n";
+    let body = [leaves, FENCE, PRODUCT, COMMIT, WAIT].concat();
+    for schedule in SCHEDULES {
+        for engine in [Engine::Fast, Engine::Plain] {
+            let left = ran(&body, PROXY, schedule, engine);
+            assert!(left.stopped.contains("Deadlock"), "{schedule} {engine:?}");
+            assert_eq!(left.rules, [Rule::Deadlock]);
+        }
+    }
+}
+
 #[test]
 fn what_lies_outside_of_shared_memory_is_told() {
     let body = ["add.u64 %db, %db, 8192;\n", FENCE, PRODUCT, COMMIT, WAIT].concat();
