@@ -4,10 +4,12 @@
 #
 #   ci/wheel.sh [PROFILE]     PROFILE: release (default); dist, which takes longer and is smaller, is what is published
 #
-# Needs python3 from 3.11 on, with venv and pip. From PyPI comes zig as a linker for the C library of manylinux_2_28 whatever this
-# machine's is; and, into environments below target/wheel, what the tests use: NumPy, pytest, Triton (1.8 GB), CuPy, NVIDIA's compiler (300 MB, twice), Jupyter. Numba is that of
-# ci/clients.sh. The wheel is in target/wheel/wheels. RACETRAP_WHEEL_CLIENTS=0 leaves out Numba, Triton, CuPy and the notebook.
-# PyTorch is large, and PyPI has it with CUDA alone: RACETRAP_TORCH names a Python that has it, for CPUs, with NumPy.
+# Needs python3 from 3.11 on, with venv, pip and its headers, and a C and C++ compiler (for PyTorch's `load_inline`). From PyPI comes zig as a
+# linker for the C library of manylinux_2_28 whatever this machine's is; and, into environments below target/wheel, what the tests use: NumPy,
+# pytest, Triton (1.8 GB), PyTorch (1.7 GB, of which 0.7 GB are loaded down), CuPy, NVIDIA's compiler (300 MB, twice), Jupyter. Numba is that of
+# ci/clients.sh. The wheel is in target/wheel/wheels.
+# RACETRAP_WHEEL_CLIENTS=0 leaves out Numba, Triton, PyTorch, CuPy and the notebook. A package or a compiler that an environment is there for
+# (RACETRAP_NEEDS) and that can't be used is a failure, never a test that is skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -108,30 +110,36 @@ compilers() {
     echo 'wheel: racetrap setup and racetrap[cuda] bring the compiler'
 }
 
-test_in() { # ENVIRONMENT ARGUMENTS OF pytest
-    local environment=$1
-    shift
+test_in() { # ENVIRONMENT NEEDS ARGUMENTS OF pytest
+    local environment=$1 needs=$2
+    shift 2
     printf '==> pytest with %s\n' "${environment##*/}"
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
     # Where no folder is called racetrap.
-    (cd target/wheel && "$environment/bin/python" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$@")
+    (cd target/wheel && RACETRAP_NEEDS="wheel nvcc $needs" "$environment/bin/python" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$@")
 }
 
 # The same in the environments of Numba, which stay as they are.
 in_clients() { # ARGUMENTS OF pytest
     local site=$root/target/wheel/site client
-    ci/clients.sh numba numba-cuda
+    RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1} ci/clients.sh numba numba-cuda
     rm -rf "$site"
     "$environments/plain/bin/python" -m pip install --quiet --disable-pip-version-check --target "$site" "$wheel" pytest
     for client in numba numba-cuda; do
-        [[ -x .toolchain/clients/$client/bin/python ]] || continue
+        [[ -x .toolchain/clients/$client/bin/python ]] || continue # Only with RACETRAP_REQUIRE_TOOLS=0.
         printf '==> pytest with %s\n' "$client"
-        (cd target/wheel && PYTHONPATH=$site CUDA_HOME=$root/.toolchain/clients/$client \
+        (cd target/wheel && RACETRAP_NEEDS='wheel nvcc numba' PYTHONPATH=$site CUDA_HOME=$root/.toolchain/clients/$client \
             "$root/.toolchain/clients/$client/bin/python" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$@")
     done
-    if [[ -n ${RACETRAP_TORCH:-} ]]; then
-        (cd target/wheel && PYTHONPATH=$site "$RACETRAP_TORCH" -m pytest -q -p no:cacheprovider --rootdir "$root/python" "$root/python/tests/test_torch.py")
-    fi
+}
+
+# With the newest Triton beside it, which is in an environment of its own.
+with_pytorch() {
+    local triton
+    triton=$("$environments/triton-new/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    environment torch
+    echo "$triton" >"$("$environments/torch/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/triton.pth"
+    PATH=$environments/torch/bin:$PATH TORCH_USE_RTLD_GLOBAL=1 test_in "$environments/torch" 'torch triton' "$root/python/tests/test_pytorch.py"
 }
 
 start=$SECONDS
@@ -143,13 +151,19 @@ alone
 compilers
 [[ -x .toolchain/cuda/bin/nvcc && -z ${CUDA_PATH:-} ]] && export CUDA_PATH=$root/.toolchain/cuda
 environment plain
-test_in "$environments/plain" "$root/python/tests"
+test_in "$environments/plain" numpy "$root/python/tests"
 if [[ ${RACETRAP_WHEEL_CLIENTS:-1} == 1 ]]; then
     clients=("$root/python/tests/test_adapters.py" "$root/python/tests/test_watch.py" "$root/python/tests/test_notebook.py")
     for client in triton triton-new cupy notebook; do
         environment "$client"
-        test_in "$environments/$client" "${clients[@]}"
+        case $client in
+        triton*) needs=triton ;;
+        notebook) needs='nbclient nbformat' ;;
+        *) needs=$client ;;
+        esac
+        test_in "$environments/$client" "$needs" "${clients[@]}"
     done
+    with_pytorch
     in_clients "${clients[@]}"
 fi
 "$environments/plain/bin/python" python/tests/times.py

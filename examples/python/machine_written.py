@@ -2,7 +2,7 @@
 
     git clone https://github.com/deepreinforce-ai/CUDA-L1
     git -C CUDA-L1 checkout 51e8356bf844101cab2aeeca4bdff47ebb1953b8
-    python machine_written.py CUDA-L1/optimized_cuda_code/a100.json [--only 1:23] [--json results.json] [--logs FOLDER]
+    python machine_written.py CUDA-L1/optimized_cuda_code/a100.json [--only 1:23] [--logs FOLDER]
 
 The set has, for each of KernelBench's 250 tasks, a module for PyTorch that a language model has written and that passes the benchmark. Chosen is
 every entry whose code has a `__global__` function; none is left out afterwards. Each runs in a process of its own as KernelBench runs it, on the

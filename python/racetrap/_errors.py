@@ -72,5 +72,5 @@ _CLASSES: dict[str, type[Error]] = {
 def raise_error(kind: str, message: str) -> NoReturn:
     """Raises the class for a kind."""
     if kind == "no-compiler":
-        message += "\n  = help: or `pip install racetrap[cuda]`"
+        message += "\nhelp: or `pip install racetrap[cuda]`"
     raise _CLASSES.get(kind, Error)(message, kind)

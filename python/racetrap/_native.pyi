@@ -30,7 +30,7 @@ def confined(
     read: list[str | PathLike[str]],
     environment: tuple[str, str],
     seconds: float,
-) -> tuple[int | None, str, str, str]: ...
+) -> tuple[int | None, str, str, str, bool]: ...
 def watch(
     library: str | PathLike[str], folder: str | PathLike[str], *, first: int, schedules: int, capability: int
 ) -> tuple[list[tuple[str, str]], list[str]]: ...
@@ -58,6 +58,7 @@ def check(
     shared: int | None,
     cooperative: bool,
     args: list[tuple[str, bytes] | str],
+    names: list[str | None],
     schedules: int | None,
     schedule: str | None,
     inputs: int | None,

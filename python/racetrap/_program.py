@@ -157,7 +157,8 @@ def _refuse_other_drivers() -> None:
         files = {line.split(maxsplit=5)[5].strip() for line in lines if line.count("/")}
     for file in sorted(files):
         name = os.path.basename(file)
-        if name.startswith(("libcuda.so", "libcudart", "libnvcuda")):
+        # The runtime (`libcudart`), which PyTorch brings, does without the driver until its first call: from then on it has this library's.
+        if name.startswith(("libcuda.so", "libnvcuda")):
             raise Error(
                 f"`{file}` was loaded before, so launches go there: watch before anything uses the GPU, or run the whole program by "
                 "`racetrap exec -- python …`",
@@ -244,7 +245,7 @@ def watch(*, device: str = "sm_80", schedules: int = 8, first: int = 3) -> Itera
         device, schedules, first: As `racetrap.run` takes them.
 
     Raises:
-        Error: NVIDIA's driver, or its runtime, was loaded before: then `racetrap exec -- python …` runs the program.
+        Error: NVIDIA's driver was loaded before: then `racetrap exec -- python …` runs the program.
     """
     inside = _Inside.one
     if inside is None:

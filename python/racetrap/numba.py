@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +19,9 @@ from ._errors import ArgumentError
 from ._report import Report
 
 
-def _flat(value: Any, kind: Any, position: int, wired: list[Wire], buffers: list[Buffer]) -> None:
+def _flat(value: Any, kind: Any, position: int, name: str, wired: list[Wire], buffers: list[Buffer], names: list[str | None]) -> None:
     """One argument as Numba passes it (`numba.cuda.dispatcher`, `_prepare_args`): an array is two null pointers, the number of elements,
-    their size, the address, the shape and the strides."""
+    their size, the address, the shape and the strides. `names` gets the name of each part."""
     import numba.core.types as types
     import numpy
 
@@ -39,18 +43,24 @@ def _flat(value: Any, kind: Any, position: int, wired: list[Wire], buffers: list
             buffers.append(buffer)
         wired += one
         wired += [str(size) for size in array.shape] + [str(stride) for stride in array.strides]
+        names += [f"{name}.meminfo", f"{name}.parent", f"{name}.size", f"{name}.itemsize", name]
+        names += [f"{name}.{what}[{axis}]" for what in ("shape", "strides") for axis in range(array.ndim)]
         return
     if isinstance(kind, (types.UniTuple, types.Tuple)):
-        for one_value, one_kind in zip(value, kind):
-            _flat(one_value, one_kind, position, wired, buffers)
+        for index, (one_value, one_kind) in enumerate(zip(value, kind)):
+            _flat(one_value, one_kind, position, f"{name}[{index}]", wired, buffers, names)
     elif isinstance(kind, types.Complex):
         wired += [repr(float(value.real)), repr(float(value.imag))]
+        names += [f"{name}.real", f"{name}.imag"]
     elif isinstance(kind, types.Boolean):
         wired.append(str(int(bool(value))))
+        names.append(name)
     elif isinstance(kind, (types.Integer, types.IntegerLiteral)):
         wired.append(str(int(value)))
+        names.append(name)
     elif isinstance(kind, types.Float):
         wired += wire([float(value)])[0]
+        names.append(name)
     else:
         raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
 
@@ -69,6 +79,27 @@ def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -
     let_compile(capability)
     ptx, _ = cuda.compile_ptx(function, tuple(types), lineinfo=True, cc=capability)
     return str(ptx)
+
+
+def _with_names_of_arrays(ptx: str, function: Any) -> str:
+    """Numba calls a shared array `_cudapy_smem` and a number. It gets the name that the function gives it, where the PTX has one such array and
+    the function makes one. (Of several, nothing says which is which.)"""
+    declared = list(dict.fromkeys(re.findall(r"^\s*(?:\.extern\s+)?\.shared\b.*?\b(_cudapy_smem\w*)", ptx, re.MULTILINE)))
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):
+        return ptx
+    made = [
+        node.targets[0].id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).endswith("shared.array")
+    ]
+    if len(declared) != 1 or len(made) != 1 or re.search(rf"\b{made[0]}\b", ptx):
+        return ptx
+    return re.sub(rf"\b{declared[0]}\b", made[0], ptx)
 
 
 def check(
@@ -99,10 +130,12 @@ def check(
     types = [typeof(value) for value in args]
     wired: list[Wire] = []
     buffers: list[Buffer] = []
+    names: list[str | None] = []
+    called = dispatcher.py_func.__code__.co_varnames
     for position, (value, kind) in enumerate(zip(args, types)):
-        _flat(value, kind, position, wired, buffers)
+        _flat(value, kind, position, called[position] if position < len(called) else str(position), wired, buffers, names)
     return run(
-        ptx=_compile(dispatcher.py_func, types, capability),
+        ptx=_with_names_of_arrays(_compile(dispatcher.py_func, types, capability), dispatcher.py_func),
         # Where the source is that lines are quoted from.
         includes=[os.path.dirname(os.path.abspath(dispatcher.py_func.__code__.co_filename))],
         grid=launch.griddim,
@@ -110,5 +143,6 @@ def check(
         shared=launch.sharedmem or None,
         wired=wired,
         buffers=buffers,
+        names=names,
         **options,
     )

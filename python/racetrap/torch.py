@@ -12,8 +12,9 @@ changed permissions of that user's files. The report is written within the confi
 
 from __future__ import annotations
 
-import json
+import math
 import os
+import stat
 import struct
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -38,21 +39,50 @@ _BUILD_SECONDS = 900.0
 class InlineReport(Report):
     """What was seen of the function's launches, and what it gave."""
 
-    def __init__(self, shown: _FromFiles, results: tuple[Any, ...], output: str, alone: bool) -> None:
+    def __init__(self, shown: _FromFiles, output: str) -> None:
         super().__init__(shown)
         #: The tensors that the function returned, as arrays of NumPy.
-        self.results = results
+        self.results: tuple[Any, ...] = ()
         #: As the function returned them: one array, or a list of them; `None` where it returned nothing, or did not come to its end.
-        self.returned: Any = results[0] if alone else list(results) or None
+        self.returned: Any = None
         #: What the program printed.
-        self.output = output
+        self.output: str = output
+
+    def _set(self, results: tuple[Any, ...], alone: bool) -> None:
+        """What the function returned, where it came to its end: one tensor alone, or several."""
+        self.results = results
+        self.returned = results[0] if alone else list(results) or None
+
+
+#: Of what a program leaves, at most.
+_RESULTS, _REPORT, _TENSORS = 2 << 30, 256 << 20, 1000
+
+
+def _left(file: Path, most: int) -> bytes:
+    """What a program that nobody trusts has left in a file: it may have made a link of it, a pipe, or a file of a terabyte. Nothing where there
+    is none.
+
+    Raises:
+        Error: It is no regular file, or a larger one.
+    """
+    try:
+        number = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise Error(f"the program's {file.name} can't be read: {error.strerror}", "other") from error
+    with open(number, "rb") as opened:
+        about = os.fstat(number)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > most:
+            raise Error(f"the program's {file.name} is no file, or one of more than {most >> 20} MiB", "memory")
+        return opened.read(most)
 
 
 class _FromFiles:
     """A report that `racetrap exec` has written."""
 
     def __init__(self, folder: Path) -> None:
-        self._formats = {name: (folder / f"report.{name}").read_text() for name in ("json", "html", "sarif", "text")}
+        self._formats = {name: _left(folder / f"report.{name}", _REPORT).decode(errors="replace") for name in ("json", "html", "sarif", "text")}
 
     def render(self, format: str) -> str:
         return self._formats["text" if format == "terminal" else format]
@@ -73,7 +103,7 @@ def _packed(value: Any, position: int) -> bytes:
     if contiguous is not None and not contiguous():
         raise ArgumentError(f"argument {position} is not contiguous in memory", "argument")
     try:
-        array = numpy.ascontiguousarray(detach().numpy() if detach else value)
+        array = numpy.asarray(detach().numpy() if detach else value, order="C")
     except (TypeError, ValueError, RuntimeError) as error:
         raise ArgumentError(f"argument {position} is neither a number nor an array in the host's memory: {error}", "argument") from error
     if str(array.dtype) not in _TYPES:
@@ -97,7 +127,9 @@ class _Reader:
         if not (0 <= kind < len(_TYPES) and 0 <= dimensions <= 64):
             raise Error("the program's results can't be read", "other")
         shape = self.take(f"{dimensions}q")
-        count = int(numpy.prod(shape, dtype=numpy.int64))
+        count = math.prod(shape)
+        if any(size < 0 for size in shape) or count * numpy.dtype(_TYPES[kind]).itemsize > len(self.data) - self.at:
+            raise struct.error("sizes that the data does not have")
         array = numpy.frombuffer(self.data, _TYPES[kind], count, self.at).reshape(shape).copy()
         self.at += array.nbytes
         return array
@@ -149,7 +181,7 @@ class Extension:
         self._kept.cleanup()
 
     def _confined(self, words: Sequence[str], folder: Path, seconds: float, read: Sequence[str | Path] = ()) -> tuple[int | None, str, str]:
-        status, out, said, _ = _native.confined(
+        status, out, said, _, too_large = _native.confined(
             self._command,
             list(words),
             folder,
@@ -157,6 +189,8 @@ class Extension:
             environment=("/usr/local/bin:/usr/bin:/bin", self._toolkit),
             seconds=seconds,
         )
+        if too_large:
+            raise Error("it took more than 8 GiB of memory, wrote more than that, or started more than 256 processes", "memory")
         return status, out, said
 
     def build(self, function: str, arguments: int) -> Path:
@@ -212,27 +246,34 @@ class Extension:
                 if status is None:
                     raise Error(f"it did not end within {timeout:g} seconds", "time")
                 raise Error(said.strip() or f"racetrap exec ends with status {status}", "other")
-            shown = _FromFiles(folder)
-            check = json.loads(shown.render("json"))["checks"][0]
-            reader = _Reader((folder / "results").read_bytes() if (folder / "results").is_file() else b"")
+            try:
+                report = InlineReport(_FromFiles(folder), out)
+            except Error:
+                raise
+            except Exception as error:
+                # `racetrap exec` writes no such report.
+                raise Error("the report on the program can't be read: its host code has changed it", "other") from error
+            reader = _Reader(_left(folder / "results", _RESULTS))
         try:
             count = reader.take("i")[0]
+            if abs(count) > _TENSORS:
+                raise Error(f"the function returns more than {_TENSORS} tensors", "memory")
             results = tuple(reader.array() for _ in range(abs(count)))
-            alone = count == -1
             for value in tensors:
                 if value is None or isinstance(value, (bool, int, float, tuple, list)):
                     continue
                 left = reader.array()
                 held = value.detach().numpy() if hasattr(value, "detach") else value
+                if isinstance(held, numpy.ndarray) and (held.shape, held.dtype) != (left.shape, left.dtype):
+                    raise Error("the program's results can't be read: its host code has changed them", "other")
                 if isinstance(held, numpy.ndarray) and held.flags.writeable:
                     held[...] = left
+            report._set(results, count == -1)
         except struct.error:
             # It ended before: by an exception, whose text is what it has written, or because its memory is wrong.
-            if check["verdict"] == "findings":
-                results, alone = (), False
-            else:
-                raise Error(said.strip() or check["summary"], "other") from None
-        return InlineReport(shown, results, out, alone)
+            if report.verdict != "findings":
+                raise Error(said.strip() or report.summary, "other") from None
+        return report
 
 
 def check_inline(

@@ -143,7 +143,8 @@ def check(
     wanted = reference(*[value.copy() if hasattr(value, "copy") else value for value in args]) if reference else {}
     compiled = compile_kernel(kernel, given, constants, capability=capability, num_warps=num_warps, num_stages=num_stages)
     ptx = _placed(compiled.asm["ptx"])
-    wired, buffers = wire([given[name] for name in names if name not in constants])
+    passed = [name for name in names if name not in constants]
+    wired, buffers = wire([given[name] for name in passed])
     # Behind them come addresses of scratch memory, which is there only where a kernel asks for some.
     further: list[Wire] = ["0"] * (_parameters(ptx) - len(wired))
     sizes = grid(dict(given)) if callable(grid) else grid
@@ -157,6 +158,7 @@ def check(
         shared=compiled.metadata.shared or None,
         wired=wired + further,
         buffers=buffers,
+        names=passed,
         by_design=BY_DESIGN,
         **dict(check_options or {}),
     )

@@ -21,8 +21,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use toolchain::Nvcc;
-use toolchain::seccomp::Calls;
 use toolchain::sandbox::{Job, Sandbox};
+use toolchain::seccomp::Calls;
 
 /// How long an interrupt may go unnoticed.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
@@ -262,7 +262,7 @@ fn compiler() -> Result<PathBuf, PyErr> {
 }
 
 /// Runs a program that nobody trusts: it reads these places and its folder, writes in its folder alone, reaches no network, and ends when its
-/// time is up. Its status (none where the time was up), what it wrote, and how far the system confines it.
+/// time is up or it holds too much. Its status (none where it was ended), what it wrote, how far the system confines it, and whether it held too much.
 #[pyfunction]
 #[pyo3(signature = (program, arguments, folder, *, read, environment, seconds))]
 fn confined(
@@ -273,19 +273,23 @@ fn confined(
     read: Vec<PathBuf>,
     environment: (OsString, OsString),
     seconds: f64,
-) -> PyResult<(Option<i32>, String, String, &'static str)> {
+) -> PyResult<(Option<i32>, String, String, &'static str, bool)> {
     /// Address space: what simulates a device reserves much and uses little.
-    const MEMORY: u64 = 1 << 43;
+    const ADDRESSES: u64 = 1 << 43;
     /// The memory of the simulated device is a file of 1 TiB, most of which is never there (`context::arena`).
     const FILE: u64 = 1 << 41;
+    /// What counts: memory in use, and what is written to disks.
+    const HELD: u64 = 8 << 30;
     let sandbox = Sandbox {
         read,
         write: vec![folder.clone()],
-        memory: MEMORY,
+        memory: ADDRESSES,
+        in_use: HELD,
         file: FILE,
+        written: HELD,
         time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
         // Linkers make what they write a program, which is a change of permissions.
-        calls: Calls::Any,
+        calls: Calls::Group,
         alone: None,
     };
     let own = folder.clone().into_os_string();
@@ -312,6 +316,7 @@ fn confined(
         text(&ended.stdout),
         text(&ended.stderr),
         ended.confined.describe(),
+        ended.too_large,
     ))
 }
 
@@ -384,7 +389,7 @@ fn kind(kind: ErrorKind) -> &'static str {
 
 /// Runs a check. `ptx` is a text, `file` a path; one of them is given.
 #[pyfunction]
-#[pyo3(signature = (*, ptx, file, kernel, grid, block, shared, cooperative, args, schedules, schedule, inputs, seed, timeout, max_steps, jobs, defines, includes, std, arch))]
+#[pyo3(signature = (*, ptx, file, kernel, grid, block, shared, cooperative, args, names, schedules, schedule, inputs, seed, timeout, max_steps, jobs, defines, includes, std, arch))]
 #[allow(clippy::too_many_arguments)] // By name, from one place.
 fn check(
     py: Python<'_>,
@@ -396,6 +401,7 @@ fn check(
     shared: Option<u32>,
     cooperative: bool,
     args: Vec<Given>,
+    names: Vec<Option<String>>,
     schedules: Option<u32>,
     schedule: Option<String>,
     inputs: Option<u32>,
@@ -432,6 +438,7 @@ fn check(
     }
     check = defines.into_iter().fold(check, Check::define);
     check = includes.into_iter().fold(check, Check::include);
+    check = check.parameter_names(names);
     for (index, argument) in args.into_iter().enumerate() {
         check = match argument {
             Given::Buffer(element, bytes) => {

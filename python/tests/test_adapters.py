@@ -1,11 +1,10 @@
 """The examples of each package run where the package is there: right kernels are clean and right, racy ones have both lines."""
 
-import os
 import runpy
-import shutil
 from pathlib import Path
 
 import pytest
+from needs import needs
 
 EXAMPLES = Path(__file__).parents[2] / "examples/python"
 
@@ -20,17 +19,19 @@ def run(script):
 
 
 def test_numba():
-    pytest.importorskip("numba")
+    needs("numba")
     report = run("numba_reverse.py")
     finding = next(f for f in report.findings if f.rule == "data-race")
     lines = {place.line for place in finding.guilty}
     assert lines == {line("numba_reverse.py", "# the write"), line("numba_reverse.py", "# the read")}
     assert "cuda.syncthreads()" in finding.help
+    # Numba calls the array `_cudapy_smem` and a number.
+    assert {place.element.split("[")[0] for place in finding.guilty} == {"tile"}
 
 
 def test_numbas_arguments():
     """What a kernel is passed: arrays of more dimensions and of both orders, one array twice, tuples, numbers of each kind."""
-    pytest.importorskip("numba")
+    needs("numba")
     import numpy as np
     import racetrap
     import racetrap.numba
@@ -52,7 +53,8 @@ def test_numbas_arguments():
         out[i] = again[(i + 1) % 64]
 
     data = np.zeros(64, np.int32)
-    assert racetrap.numba.check(neighbour[1, 64], data, data).findings[0].rule == "data-race"
+    finding = racetrap.numba.check(neighbour[1, 64], data, data).findings[0]
+    assert finding.rule == "data-race" and finding.guilty[0].element.startswith("out["), finding
     racetrap.numba.check(neighbour[1, 64], data, data.copy()).raise_for_findings()
     with pytest.raises(racetrap.ArgumentError, match="overlaps"):
         racetrap.numba.check(neighbour[1, 64], data[1:], data[:-1])
@@ -63,25 +65,28 @@ def test_numbas_arguments():
 
 
 def test_triton():
-    pytest.importorskip("triton")
+    needs("triton")
     report = run("triton_softmax.py")
     finding = next(f for f in report.findings if f.rule == "data-race")
     assert {place.line for place in finding.guilty} == {line("triton_softmax.py", "# the store")}
     assert all(place.file.endswith("triton_softmax.py") for place in finding.guilty)
+    assert all(place.element.startswith("out[") for place in finding.guilty) and "--arg 'out=f32[400]:data'" in str(report)
 
 
 def test_tritons_dot_atomics_and_barriers():
-    pytest.importorskip("triton")
+    needs("triton")
     values = runpy.run_path(str(EXAMPLES / "triton_dot.py"))
     shift = next(f for f in values["report"].findings if f.rule == "data-race")
     assert {place.line for place in shift.guilty} == {line("triton_dot.py", "# the write"), line("triton_dot.py", "# the read")}
+    # Triton has one barrier.
+    assert shift.help.startswith("put `tl.debug_barrier()` between")
     histogram = next(f for f in values["racy_histogram"].findings if f.rule == "data-race")
     assert {place.line for place in histogram.guilty} == {line("triton_dot.py", "# the store")}
 
 
 def test_triton_for_sm_90():
     """What needs no `wgmma` runs; what does is unsupported where racetrap has none, and never clean without being run."""
-    pytest.importorskip("triton")
+    needs("triton")
     import numpy as np
     import racetrap
     import racetrap.triton as rtt
@@ -104,7 +109,7 @@ def test_triton_for_sm_90():
 
 
 def test_triton_against_a_reference():
-    pytest.importorskip("triton")
+    needs("triton")
     import numpy as np
     import racetrap
     import racetrap.triton as rtt
@@ -119,20 +124,15 @@ def test_triton_against_a_reference():
         rtt.check(kernels["softmax"], (2,), data, data, 8)
 
 
-def needs_nvcc():
-    if not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")):
-        pytest.skip("no CUDA compiler")
-
-
 def test_cupy():
-    needs_nvcc()
+    needs("nvcc")
     report = run("cupy_reverse.py")
     finding = next(f for f in report.findings if f.rule == "data-race")
     assert len({place.line for place in finding.guilty}) == 2
 
 
 def test_cupys_elementwise_kernels():
-    needs_nvcc()
+    needs("nvcc")
     import numpy as np
     import racetrap
     from racetrap.cupy import Elementwise, check_elementwise
@@ -150,8 +150,7 @@ def test_cupys_elementwise_kernels():
     ]:
         with pytest.raises(racetrap.ArgumentError, match=message):
             check_elementwise(Elementwise(*parameters, "y = x", "copy"), *args)
-    pytest.importorskip("cupy")
-    import cupy
+    cupy = needs("cupy")
 
     y = np.zeros(4, np.int32)
     check_elementwise(cupy.ElementwiseKernel("T x, int32 k", "T y", "y = x + k", "plus"), one, 5, y).raise_for_findings()

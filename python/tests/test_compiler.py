@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 import racetrap
+from needs import needs
 
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(racetrap.__file__).parent / "_bin/racetrap"
 
 
 def toolkit():
-    nvcc = shutil.which("nvcc")
-    folder = os.environ.get("CUDA_PATH") or (nvcc and Path(nvcc).resolve().parents[1])
-    if not folder:
-        pytest.skip("no CUDA compiler")
-    return Path(folder).resolve()
+    needs("nvcc")
+    return Path(os.environ.get("CUDA_PATH") or Path(shutil.which("nvcc")).resolve().parents[1]).resolve()
 
 
 def test_the_extra_names_what_setup_gets():

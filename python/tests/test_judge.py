@@ -1,12 +1,11 @@
 """`racetrap.judge`: right kernels, and the mistakes and cheats that it knows."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import time
 
+import needs
 import numpy as np
 import pytest
 import racetrap as rt
@@ -188,7 +187,7 @@ def test_the_command_wants_files(tmp_path):
     assert ran.returncode == 2 and "missing.cu" in ran.stderr
 
 
-@pytest.mark.skipif(not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")), reason="no CUDA compiler")
+@needs.marked("nvcc")
 def test_host_code_of_a_candidate_is_not_run(tmp_path):
     """Neither when it is loaded, as `load_inline` would do it, nor when it is compiled."""
     spy = tmp_path / "was-here"

@@ -1,19 +1,16 @@
 """The notebook of examples/python runs, and shows the page of its report."""
 
 import os
-import shutil
 from pathlib import Path
 
-import pytest
+from needs import needs
 
 NOTEBOOK = Path(__file__).parents[2] / "examples/python/notebook.ipynb"
 
 
 def test_the_notebook_runs():
-    nbclient = pytest.importorskip("nbclient")
-    nbformat = pytest.importorskip("nbformat")
-    if not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")):
-        pytest.skip("no CUDA compiler")
+    nbclient, nbformat = needs("nbclient"), needs("nbformat")
+    needs("nvcc")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "commit it without its outputs"
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()

@@ -1,9 +1,7 @@
 """The plugin: a finding is a failure with both lines, in each mode of the option."""
 
-import os
-import shutil
-
 import pytest
+from needs import needs
 
 pytest_plugins = "pytester"
 
@@ -54,8 +52,7 @@ def test_modes(pytester, mode, outcomes):
 
 
 def test_a_refused_source_is_a_failure_with_the_compilers_text(pytester):
-    if not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")):
-        pytest.skip("no CUDA compiler")
+    needs("nvcc")
     pytester.makepyfile("def test_refused(racetrap):\n    racetrap.check('__global__ void k() {\\n  int a = ;\\n}\\n')\n")
     result = pytester.runpytest_subprocess("--junitxml=junit.xml")
     result.assert_outcomes(failed=1)

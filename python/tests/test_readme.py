@@ -1,15 +1,14 @@
 """What README.md and python/README.md show runs, and prints what their comments say."""
 
-import os
 import re
 import shutil
 from pathlib import Path
 
-import pytest
+from needs import marked
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")), reason="no CUDA compiler")
+pytestmark = marked("nvcc")
 
 
 def blocks(name):

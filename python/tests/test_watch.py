@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 import racetrap as rt
+from needs import marked, needs
 
-pytestmark = pytest.mark.skipif(
-    not (Path(rt.__file__).parent / "_bin/libracetrap_cuda.so").is_file(), reason="a build without the library: not the wheel"
-)
+pytestmark = marked("wheel")
 EXAMPLES = Path(__file__).parents[2] / "examples/python"
 
 #: Loads PTX by the driver, and launches it: what every client does.
@@ -152,9 +151,9 @@ except rt.Error as error: print(error)
 
 @pytest.mark.parametrize(("package", "script"), [("numba", "watch_numba.py"), ("triton", "watch_triton.py"), ("cupy", "watch_cupy.py")])
 def test_examples(package, script, tmp_path):
-    pytest.importorskip(package)
-    if package == "cupy" and not (shutil.which("nvcc") or os.environ.get("CUDA_PATH")):
-        pytest.skip("no CUDA compiler")
+    needs(package)
+    if package == "cupy":
+        needs("nvcc")
     ran = subprocess.run([sys.executable, str(EXAMPLES / script)], capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     # CuPy's kernels are texts of their own.

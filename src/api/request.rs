@@ -163,6 +163,12 @@ impl Check {
         self.set(name.into(), value.into())
     }
 
+    /// Names of the parameters by position, for findings about PTX, which has none: those of a kernel that is written in another language.
+    pub fn parameter_names(mut self, names: impl IntoIterator<Item = Option<String>>) -> Check {
+        self.request.names = names.into_iter().collect();
+        self
+    }
+
     /// An argument in the notation of `racetrap check --arg`: `"n=1000"`, `"data=i32[64]:random"`.
     pub fn arg_text(mut self, text: &str) -> Check {
         match ::check::argument::parse(text) {

@@ -166,7 +166,16 @@ fn worded<'s>(
 ) -> Vec<Diagnostic> {
     let setting = setting(runner, hypothesis, &[]);
     let replay = |schedule: &str| verdict::replay(runner.request, &setting, schedule);
-    all.into_iter().map(|seen| seen.worded(&replay)).collect()
+    let held = verdict::holds_values(runner.request);
+    let word = |seen: &Seen| {
+        let mut diagnostic = seen.worded(&replay);
+        if let (true, Some(schedule)) = (held, &seen.found.replay) {
+            let note = format!("seen under the schedule `{schedule}`");
+            diagnostic.notes.push(note);
+        }
+        diagnostic
+    };
+    all.into_iter().map(word).collect()
 }
 
 /// What the hypothesis shows that the kernel is judged with.

@@ -159,6 +159,20 @@ impl Parameters {
         Parameters(all)
     }
 
+    /// The same with names that the caller knows, by position, for those that have none. Names are told apart, and from indices.
+    #[must_use]
+    pub fn named(mut self, names: &[Option<String>]) -> Parameters {
+        for (index, name) in names.iter().enumerate().take(self.0.len()) {
+            let Some(name) = name else { continue };
+            let taken = self.0.iter().any(|p| p.name.as_ref() == Some(name));
+            let index_like = name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit());
+            if !taken && !index_like && self.0[index].name.is_none() {
+                self.0[index].name = Some(name.clone());
+            }
+        }
+        self
+    }
+
     /// What each takes, for reading what a host program passes.
     pub(super) fn takes(&self) -> Vec<Takes> {
         let takes = |parameter: &Parameter| match parameter.kind {

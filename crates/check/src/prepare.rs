@@ -168,6 +168,7 @@ fn hypothesis(
 ) -> Result<Hypothesis, Error> {
     let module = &input.builds[0].module;
     let parameters = parameters::Parameters::of(module, entry, input.source.as_ref());
+    let parameters = parameters.named(&request.names);
     let host = input.source.as_ref().and_then(|source| {
         let name = entry::plain(entry);
         let name = entry::unqualified(&name);

@@ -117,6 +117,8 @@ pub struct Request {
     pub variables: Vec<Argument>,
     /// Arguments; the others are guessed.
     pub arguments: Vec<Argument>,
+    /// Names of the parameters by position, where the caller knows them and PTX does not: those of a kernel that is written in Python.
+    pub names: Vec<Option<String>>,
     /// Schedules.
     pub schedules: Schedules,
     /// How many settings of guessed numbers are tried, at most.
@@ -147,6 +149,7 @@ impl Request {
             then: None,
             variables: Vec::new(),
             arguments: Vec::new(),
+            names: Vec::new(),
             schedules: Schedules::UpTo(8),
             inputs: DEFAULT_INPUTS,
             seed: 1,

@@ -1,5 +1,6 @@
 //! The sentence under the findings: what was tried and what it promises.
 
+use super::argument::Value;
 use super::checked::Checked;
 use super::explore::Explored;
 use super::host;
@@ -14,6 +15,7 @@ use report::exit;
 use report::terminal::thousands;
 use report::{Argument, Check, Diagnostic, Judged, Setting, Verdict};
 use session::Independence;
+use session::fill::Fill;
 use simt::{Dim3, Limits, Stop};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -94,11 +96,24 @@ pub fn launch(hypothesis: &Hypothesis) -> Vec<String> {
     words
 }
 
-/// The command that shows one finding again, where the kernel is in a file.
+/// Whether a program that asked for the check holds the values of an argument, which no command can say.
+pub fn holds_values(request: &Request) -> bool {
+    let all = request.arguments.iter().chain(&request.variables);
+    all.filter_map(|argument| match &argument.value {
+        Value::Buffer(buffer) | Value::Rows(_, buffer) => Some(&buffer.fill),
+        _ => None,
+    })
+    .any(|fill| matches!(fill, Fill::Bytes(_)))
+}
+
+/// The command that shows one finding again, where the kernel is in a file and its arguments can be written.
 pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<String> {
     let Source::File(path) = &request.source else {
         return None;
     };
+    if holds_values(request) {
+        return None;
+    }
     let mut words = vec![
         "racetrap".to_string(),
         "check".into(),

@@ -19,6 +19,9 @@ use std::sync::Arc;
 pub struct Line {
     /// The process.
     pub process: u32,
+    /// How many lines it had to say before, so that one that is missing is noticed: a full disk, or a program that changes the file.
+    #[serde(default)]
+    pub number: Option<u64>,
     /// What it says.
     pub record: Record,
 }
@@ -218,6 +221,8 @@ enum To {
 pub struct Recorder {
     to: To,
     seal: Option<Seal>,
+    /// Lines so far, of this process.
+    lines: (u32, u64),
     /// By the text's address, which stays its own for as long as it is kept.
     sources: HashMap<usize, usize>,
     kept: Vec<Arc<SourceFile>>,
@@ -237,6 +242,7 @@ impl Recorder {
                 .and_then(|p| open(p).ok())
                 .map_or(To::Nowhere, To::File),
             seal: key.map(Seal::new),
+            lines: (std::process::id(), 0),
             sources: HashMap::new(),
             kept: Vec::new(),
         }
@@ -270,10 +276,17 @@ impl Recorder {
             To::Here(records) => return records.push(record),
             To::File(file) => file,
         };
+        let process = std::process::id();
+        if self.lines.0 != process {
+            self.lines = (process, 0);
+        }
         let line = Line {
-            process: std::process::id(),
+            process,
+            number: Some(self.lines.1),
             record,
         };
+        // Also where it can't be written.
+        self.lines.1 += 1;
         if let Ok(mut text) = serde_json::to_vec(&line) {
             if let Some(seal) = &mut self.seal {
                 seal.seal(&mut text);

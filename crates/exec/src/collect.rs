@@ -52,7 +52,12 @@ pub struct Collected {
     pub functions: BTreeMap<String, u64>,
     /// Launches, for whoever runs them again.
     pub tape: Vec<Taped>,
+    /// The number of the next line of each process.
+    next: HashMap<u32, u64>,
 }
+
+/// What is said where lines of a process are missing.
+const INCOMPLETE: &str = "records of the program are missing (was a disk full, or did it change files that are not its own?)";
 
 impl Collected {
     /// Reads the records of a folder; a line that is cut off, because its process was killed, ends them.
@@ -74,6 +79,9 @@ impl Collected {
         let mut out = Collected::default();
         let mut at = 0;
         for line in text.split_inclusive(|b| *b == b'\n') {
+            if at >= from && out.next.is_empty() {
+                out.next = std::mem::take(&mut before.next);
+            }
             let all = if at < from { &mut before } else { &mut out };
             at += line.len();
             if let Ok(line) = serde_json::from_slice::<Record_>(line) {
@@ -124,7 +132,12 @@ impl Collected {
         let (process, ended) = (0, self.ended);
         self.totals.clear();
         for record in records {
-            self.add(Record_ { process, record });
+            let number = None;
+            self.add(Record_ {
+                process,
+                number,
+                record,
+            });
         }
         self.ended = ended;
     }
@@ -138,6 +151,14 @@ impl Collected {
         let process = line.process;
         self.ended = matches!(line.record, Record::Ended);
         self.processes.insert(process);
+        if let Some(number) = line.number {
+            let next = self.next.entry(process).or_default();
+            // A process may become another program, whose lines begin again.
+            if number != *next && number != 0 && !self.doubts.iter().any(|d| d == INCOMPLETE) {
+                self.doubts.push(INCOMPLETE.to_owned());
+            }
+            *next = number + 1;
+        }
         match line.record {
             Record::Started { .. } => {}
             Record::Source { id, path, text } => {

@@ -530,6 +530,12 @@ impl<'a, O: Hooks> Core<'a, O> {
                 Op::BranchIndexed { index, targets } => {
                     let row = *row(&warp.w, self.const_w, *index);
                     let goes = |l: usize| targets.get(row[l] as usize).copied().unwrap_or(pc + 1);
+                    let beyond = |l: &usize| row[*l] as usize >= targets.len();
+                    if let Some(l) = lanes_of(active).find(beyond) {
+                        block.warps[w].splits[s].pc = pc;
+                        let why = BadCall::NoLabel(row[l], targets.len());
+                        return Err(self.bad_call(block, w, s, why).into());
+                    }
                     let first = if mask == active {
                         goes(active.trailing_zeros() as usize)
                     } else {

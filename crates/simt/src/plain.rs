@@ -329,7 +329,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
                 }
             }
             Op::BranchIndexed { index, targets } => {
-                return Ok(self.branch_indexed(pc, i.site, (mask, active), *index, targets));
+                return self.branch_indexed(pc, i.site, (mask, active), *index, targets);
             }
             op => return self.change_split(pc, op, mask, active, i.site),
         }
@@ -473,7 +473,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
         }
     }
 
-    /// "brx.idx": each lane jumps where its index says; one that is too large falls through.
+    /// "brx.idx": each lane jumps where its index says; one that is too large is an error.
     fn branch_indexed(
         &mut self,
         pc: u32,
@@ -481,21 +481,27 @@ impl<O: Hooks> Turn<'_, '_, O> {
         (mask, active): (Mask, Mask),
         index: Slot,
         targets: &[u32],
-    ) -> Step {
+    ) -> Result<Step, Box<Stop>> {
         let mut ways: Vec<(u32, Mask)> = Vec::new();
         for l in lanes_of(mask) {
             let to = match active >> l & 1 {
-                1 => targets.get(self.w(index, l) as usize).copied(),
-                _ => None,
+                1 => {
+                    let which = self.w(index, l);
+                    let Some(to) = targets.get(which as usize) else {
+                        self.split_mut().pc = pc;
+                        return Err(self.bad_call(BadCall::NoLabel(which, targets.len())));
+                    };
+                    *to
+                }
+                _ => pc + 1,
             };
-            let to = to.unwrap_or(pc + 1);
             match ways.iter_mut().find(|(t, _)| *t == to) {
                 Some((_, lanes)) => *lanes |= 1 << l,
                 None => ways.push((to, 1 << l)),
             }
         }
         if let [(to, _)] = ways[..] {
-            return Step::To(to);
+            return Ok(Step::To(to));
         }
         if let ([(_, taken), .., (_, fallen)], true) = (&ways[..], O::WATCHES) {
             let who = self.who();
@@ -507,7 +513,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
             });
         }
         self.scatter(&ways);
-        Step::Leaves
+        Ok(Step::Leaves)
     }
 
     /// Splits the split: the first lanes stay it, the others become new ones, each where it goes on.

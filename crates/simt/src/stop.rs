@@ -193,7 +193,7 @@ pub struct PhaseWait {
     pub state: super::mbarrier::State,
 }
 
-/// What is wrong with a call.
+/// What is wrong with a call, or with a branch whose target is found when it is executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCall {
     /// Through a null pointer.
@@ -205,6 +205,9 @@ pub enum BadCall {
     /// Of a function that is declared and defined nowhere.
     #[error("a call of `{0}`, which is declared but defined nowhere")]
     NoBody(String),
+    /// A branch by an index that its list of labels does not have (PTX ISA, "brx.idx").
+    #[error("a branch by index {0} in a list of {1} labels")]
+    NoLabel(u32, usize),
     /// The stack is full: recursion that does not end in time.
     #[error("the stack of {0} KiB a thread is full")]
     StackOverflow(u32),

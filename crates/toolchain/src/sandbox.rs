@@ -31,9 +31,6 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Processes that a program may have started at a time.
 const PROCESSES: usize = 256;
-/// Files of the largest size that all that a program writes is as much as.
-const FILES: u64 = 4;
-
 /// What a program may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sandbox {
@@ -43,8 +40,12 @@ pub struct Sandbox {
     pub write: Vec<PathBuf>,
     /// Address space of each of its processes, bytes.
     pub memory: u64,
+    /// Memory that all of its processes have in use, bytes.
+    pub in_use: u64,
     /// Size of each file that it writes, bytes.
     pub file: u64,
+    /// What it writes in all, bytes of a disk.
+    pub written: u64,
     /// Time for all of it.
     pub time: Duration,
     /// What of the system it may call.
@@ -153,7 +154,9 @@ impl Sandbox {
             read: Vec::new(),
             write: Vec::new(),
             memory: u64::MAX,
+            in_use: u64::MAX,
             file: u64::MAX,
+            written: u64::MAX,
             time: Duration::MAX,
             calls: Calls::Any,
             alone: None,
@@ -276,8 +279,8 @@ impl Sandbox {
                     looked = Instant::now();
                     let group = held::by_group(child.id());
                     group.processes > PROCESSES
-                        || group.bytes > self.memory
-                        || held::in_folders(&self.write) > self.file.saturating_mul(FILES)
+                        || group.bytes > self.in_use
+                        || held::in_folders(&self.write) > self.written
                 }
             };
             if too_large || started.elapsed() >= self.time {
@@ -363,7 +366,9 @@ mod tests {
                 .into(),
             write: vec![folder.to_path_buf()],
             memory: 1 << 30,
+            in_use: 1 << 30,
             file: 1 << 20,
+            written: 4 << 20,
             time: Duration::from_secs(10),
             calls: Calls::Any,
             alone: None,
@@ -508,6 +513,62 @@ mod tests {
             );
         }
         assert!(started.elapsed() < Duration::from_secs(60));
+    }
+
+    /// Where a program reserves far more than it uses, what it has in use and on the disk is what counts.
+    #[test]
+    fn a_group_has_limits_beside_those_of_each_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox {
+            calls: Calls::Group,
+            memory: 1 << 43,
+            in_use: 1 << 28,
+            file: 1 << 41,
+            written: 8 << 20,
+            time: Duration::from_secs(60),
+            ..sandbox(folder.path())
+        };
+        let enough = "head -c 3000000 /bin/sh > a; exit 7";
+        let ended = sandbox.run(&shell(folder.path(), enough)).unwrap();
+        assert_eq!(ended.status.and_then(|s| s.code()), Some(7), "{ended:?}");
+        let started = Instant::now();
+        for script in [
+            "while :; do cat /bin/sh >> a; done",
+            "a=aaaaaaaaaaaaaaaa; while [ ${#a} -lt 100000000 ]; do a=$a$a; done; for i in 1 2 3; do (sleep 50; echo $a) & done; sleep 50",
+        ] {
+            let ended = sandbox.run(&shell(folder.path(), script)).unwrap();
+            assert!(
+                ended.too_large && ended.status.is_none(),
+                "{script}: {ended:?}"
+            );
+            let _ = std::fs::remove_file(folder.path().join("a"));
+        }
+        assert!(started.elapsed() < Duration::from_secs(60));
+    }
+
+    /// A process that is no longer in the group would outlive the sandbox.
+    #[test]
+    fn nobody_leaves_the_group() {
+        if !Calls::are_filtered() {
+            println!("not checked: this system can't filter calls");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox {
+            calls: Calls::Group,
+            ..sandbox(folder.path())
+        };
+        let script = "(setsid sleep 7391.25 &) ; (sleep 7391.25 &) ; sleep 0.3; exit 5";
+        let ended = sandbox.run(&shell(folder.path(), script)).unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.and_then(|s| s.code()), Some(5), "{said}");
+        assert!(said.contains("Operation not permitted"), "{said}");
+        let left = std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            let state = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            command.windows(7).any(|w| w == b"7391.25") && !state.contains(") Z")
+        });
+        assert!(!left, "a process is left");
     }
 
     #[test]

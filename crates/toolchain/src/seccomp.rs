@@ -21,6 +21,8 @@ pub enum Calls {
     /// Everything.
     #[default]
     Any,
+    /// Everything but what takes a process out of its group, so that all that a program starts is counted and ends with it.
+    Group,
     /// What a build needs.
     Family,
     /// What one process needs.
@@ -116,6 +118,7 @@ mod linux {
             let (allow, only) = (SeccompAction::Allow, filter);
             match self {
                 Calls::Any => Some(Vec::new()),
+                Calls::Group => Some(vec![only(lists::groups(), allow, refused)?]),
                 Calls::Alone => Some(vec![only(lists::alone(), nowhere, allow)?]),
                 Calls::Family => Some(vec![
                     only(lists::permissions(), allow.clone(), refused)?,

@@ -327,7 +327,9 @@ impl Run<'_> {
             read,
             write: Vec::new(),
             memory: ADDRESSES + memory,
+            in_use: ADDRESSES + memory,
             file: LARGEST,
+            written: 4 * LARGEST,
             time: own.min(left),
             calls: Calls::Alone,
             alone: Some(Alone {

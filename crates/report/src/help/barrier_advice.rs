@@ -38,12 +38,13 @@ pub(crate) fn barrier_advice(
     Ok(Advice::with(text, Some(placed.edit)).missing(name))
 }
 
-/// Said behind a block's barrier where one of the warp may do.
+/// Said behind a block's barrier where one of the warp may do; nothing where the language has one barrier for both (Triton).
 pub(crate) fn or_of_warp(view: &FindingView<'_>) -> String {
-    format!(
-        " (or `{}` if only lanes of one warp share the data)",
-        view.word(Word::WarpBarrier)
-    )
+    let of_warp = view.word(Word::WarpBarrier);
+    match of_warp == view.word(Word::BlockBarrier) {
+        true => String::new(),
+        false => format!(" (or `{of_warp}` if only lanes of one warp share the data)"),
+    }
 }
 
 /// What else is asked of a barrier whose place was not looked for in a source that is there.

@@ -3,7 +3,8 @@
 //! A thread calls a function that is not there: through a null pointer, through a pointer to something else, or a function that the PTX
 //! declares without a body. Or it calls a function while the stack is full, which means recursion without an end. The launch stops there,
 //! as it does on a GPU. What was found before is reported, too. The rule also covers `free` of an address that the device's `malloc`
-//! did not return; there the launch goes on.
+//! did not return; there the launch goes on. And it covers a branch by an index (`brx.idx`, what compilers make of a `switch`) that its list of
+//! labels does not have.
 //!
 //! ## Example
 //!
@@ -32,7 +33,7 @@
 //!
 //! ## Reference
 //!
-//! PTX ISA, "call"; CUDA C++ Programming Guide, "Function Pointers", "Dynamic Global Memory Allocation and Operations" and "Technical
+//! PTX ISA, "call" and "brx.idx"; CUDA C++ Programming Guide, "Function Pointers", "Dynamic Global Memory Allocation and Operations" and "Technical
 //! Specifications per Compute Capability".
 
 use crate::NoChange;
@@ -56,6 +57,9 @@ pub(crate) const TEXT: RuleText = RuleText {
             ),
             Detail::Call(BadCall::NoBody(name)) => format!(
                 "compile the file that defines `{name}` together with this one (`racetrap check a.cu b.cu`, or `#include` it)"
+            ),
+            Detail::Call(BadCall::NoLabel(..)) => format!(
+                "compare the index with the number of labels before {at}: what a larger one does is undefined"
             ),
             Detail::Call(BadCall::StackOverflow(_)) => format!(
                 "check that the recursion at {at} ends for every input; or use a loop with a stack of its own"

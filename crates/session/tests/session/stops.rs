@@ -65,6 +65,35 @@ fn a_call_through_a_pointer_to_data_says_where_it_points() {
     assert!(wrong(&findings[0].detail), "{findings:?}");
 }
 
+/// "Behaviour is undefined if the value of index is greater than or equal to the length of tlist" (PTX ISA, "brx.idx").
+#[test]
+fn a_branch_by_an_index_that_the_list_has_not_is_told() {
+    let branch = |index: u32| {
+        format!(".reg .b32 %i; mov.u32 %i, {index}; T: .branchtargets A, B; brx.idx %i, T; A: B:")
+    };
+    for index in [2, u32::MAX] {
+        let (findings, _) = run("", &branch(index));
+        assert_eq!(rules(&findings), [Rule::InvalidCall]);
+        assert_eq!(findings[0].detail, Detail::Call(BadCall::NoLabel(index, 2)));
+    }
+    assert_eq!(rules(&run("", &branch(1)).0), []);
+}
+
+/// A block of a rank that no cluster has is no block, whatever the rank is: addresses of shared memory have 32 bits.
+#[test]
+fn shared_memory_of_a_rank_that_no_cluster_has_is_nobodys() {
+    for rank in [16u32, 254, 255, 256, u32::MAX] {
+        let store = format!(
+            ".reg .b32 %at; mov.u32 %at, own; mapa.shared::cluster.u32 %at, %at, {rank}; st.shared::cluster.u32 [%at], 1;"
+        );
+        let (findings, _) = run(".shared .align 4 .b8 own[64];", &store);
+        assert!(
+            !findings.is_empty() && !rules(&findings).contains(&Rule::DataRace),
+            "{rank}: {findings:?}"
+        );
+    }
+}
+
 #[test]
 fn only_what_malloc_returned_is_freed() {
     let (findings, stop) = run(

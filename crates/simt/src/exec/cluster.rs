@@ -233,6 +233,8 @@ impl<O: Hooks> Core<'_, O> {
     pub(crate) fn mapped(&self, block: &Block, generic: bool, address: u64, rank: u32) -> u64 {
         let base = if generic { SHARED_BASE } else { 0 };
         let at = address.wrapping_sub(base) % FAR;
+        // Of a rank that no cluster has, the first address that is no block's.
+        let rank = rank.min(CLUSTER_BLOCKS);
         match rank == block.rank {
             true => base.wrapping_add(at),
             false => base

@@ -69,7 +69,8 @@ impl<O: Hooks> Core<'_, O> {
             lanes_of(mask)
                 .map(|l| row(&warp.d, self.const_d, size)[l])
                 .max()
-                .unwrap_or(0) as u32
+                .unwrap_or(0)
+                .min(u64::from(u32::MAX)) as u32
         } else {
             lanes_of(mask)
                 .map(|l| row(&warp.w, self.const_w, size)[l])

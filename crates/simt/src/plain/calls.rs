@@ -224,7 +224,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
     pub(super) fn alloca(&mut self, d: (Slot, bool), size: (Slot, bool), align: u32) {
         let mask: Mask = self.split().mask;
         let request = |l: usize| match size {
-            (slot, true) => self.d(slot, l) as u32,
+            (slot, true) => self.d(slot, l).min(u64::from(u32::MAX)) as u32,
             (slot, false) => self.w(slot, l),
         };
         let bytes = lanes_of(mask).map(request).max().unwrap_or(0);

@@ -244,6 +244,11 @@ pub(super) fn times() -> Rules {
     all
 }
 
+/// What takes a process out of its group.
+pub(super) fn groups() -> Rules {
+    plain(&[c::SYS_setsid, c::SYS_setpgid])
+}
+
 /// What both may call.
 fn both() -> Rules {
     let mut all = plain(&[

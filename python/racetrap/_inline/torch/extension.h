@@ -2,6 +2,7 @@
 // PyTorch's public documentation ("PyTorch C++ API": torch::Tensor, torch::TensorOptions; "Custom C++ and CUDA Extensions"). An operator of
 // PyTorch is not here, so that a source that computes with one does not compile, and is never judged by something else.
 #pragma once
+#include <algorithm>
 #include <cuda_runtime.h>
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
@@ -120,7 +121,13 @@ class Tensor {
     }
 public:
     Tensor() = default;
-    Tensor(const std::vector<int64_t> &sizes, ScalarType element) : shape(sizes), element(element) { memory = take(nbytes()); made = true; }
+    Tensor(const std::vector<int64_t> &sizes, ScalarType element) : shape(sizes), element(element)
+    {
+        for (auto size : sizes)
+            if (size < 0) throw c10::Error("a tensor with a negative size");
+        memory = take(nbytes());
+        made = true;
+    }
     int64_t numel() const { int64_t n = 1; for (auto size : shape) n *= size; return n; }
     int64_t element_size() const { return c10::elementSize(element); }
     int64_t itemsize() const { return element_size(); }
@@ -129,7 +136,7 @@ public:
     int64_t ndimension() const { return dim(); }
     int64_t size(int64_t i) const { return shape.at(i < 0 ? i + dim() : i); }
     IntArrayRef sizes() const { return shape; }
-    int64_t stride(int64_t i) const { i = i < 0 ? i + dim() : i; int64_t n = 1; while (++i < dim()) n *= shape.at(i); return n; }
+    int64_t stride(int64_t i) const { i = i < 0 ? i + dim() : i; int64_t n = 1; while (++i < dim()) n *= std::max<int64_t>(shape.at(i), 1); return n; }
     IntArrayRef strides() const { std::vector<int64_t> all; for (int64_t i = 0; i < dim(); i++) all.push_back(stride(i)); return all; }
     ScalarType scalar_type() const { return element; }
     ScalarType type() const { return element; }
@@ -188,6 +195,7 @@ inline Tensor full(IntArrayRef sizes, double value, TensorOptions options = {})
         unsigned char *at = bytes.data() + i * out.element_size();
         switch (options.type) {
         case ScalarType::Float: { float v = value; memcpy(at, &v, 4); break; }
+        case ScalarType::Bool: *at = value != 0; break;
         case ScalarType::Double: memcpy(at, &value, 8); break;
         case ScalarType::Half: { __half v = __float2half(value); memcpy(at, &v, 2); break; }
         case ScalarType::BFloat16: { __nv_bfloat16 v = __float2bfloat16(value); memcpy(at, &v, 2); break; }
