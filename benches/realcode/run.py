@@ -11,14 +11,16 @@ where it has none, at least two tiles in the direction of the sum, so that a pip
 - `cuda-samples/`: the samples whose sources name clusters, tensor maps, `cuda::barrier`, `cuda::pipeline` or `memcpy_async`.
 - `cutlass/`: CuTe's tutorials for sm_80 and sm_90 (all but the one for sm_70), and the examples 00, 14, 15, 16, 24, 35, 41, 47 for sm_80 and 48, 49, 50, 51,
   54, 57, 62, 63, 88, 111, 113 for sm_90: products, convolution, attention, grouped and stream-K, sparse, and a state-space model.
+- `thunderkittens/`: the lessons on products for Hopper (`kernels/gemm/educational_h100`) that multiply with `wgmma`, from 04 on.
 - `triton/`: kernels in `triton_kernels.py`, compiled by Triton for sm_90; `--triton FILE` names what that program has printed.
 
 `public/` has bugs of this kind from public trackers, each reduced to a small program in words of our own, with the bug and (`-DFIXED`) without. Its head says
 which rule must tell it. `before` is right if that rule and no other is found, with both guilty lines among those marked `//~`; `after` if the run is clean and
 the result the host's.
 
-Nothing is fetched. DIR has a folder `cutlass` and a folder `cuda-samples`, of NVIDIA's repositories of these names (a checkout, or an archive of one with the commit in a file `COMMIT`). Programs are built unmodified under `racetrap build`. Where a
-tutorial has no reference of its own, `cute_reference.cu` includes its source, calls its `gemm` and compares with the host.
+Nothing is fetched. DIR has a folder `cutlass` and a folder `cuda-samples`, of NVIDIA's repositories of these names, and `ThunderKittens` (a checkout, or an archive of one with the commit in a file `COMMIT`). Programs are built unmodified under `racetrap build`. Where a
+tutorial has no reference of its own, `cute_reference.cu` includes its source, calls its `gemm` and compares with the host; `thunderkittens_reference.cu` does so
+for lessons, whose own comparison needs a product of 4096.
 
 `result` is what the program itself prints of a comparison with a CPU (or, for some of CUTLASS, with a plain kernel that also runs in the simulator): `right`,
 `WRONG`, or `not compared`. `verdict` is racetrap's, with findings by rule. `instructions` are warp-instructions of all launches. `seconds` are of the whole
@@ -73,9 +75,17 @@ def tutorial(source, device, arguments, element="float", output=None, transposed
     return Program(name, "cute_reference.cu", device, f"{arguments} {transposed[0]} {transposed[1]}", flags, "cutlass")
 
 
-def sample(name, device, arguments=""):
+def lesson(number, arguments):
+    """A lesson of ThunderKittens' through `thunderkittens_reference.cu`."""
+    source = f"kernels/gemm/educational_h100/level_{number}"
+    flags = ("-std=c++20", "-O3", "--expt-extended-lambda", "--expt-relaxed-constexpr", "-DKITTENS_HOPPER", "-DNDEBUG", "-I{clone}/include", "-I{clone}/prototype")
+    flags += (f'-DEXAMPLE="{{clone}}/{source}.cu"', "-I{clone}/kernels/gemm/educational_h100")
+    return Program(f"thunderkittens/{source}", "thunderkittens_reference.cu", "sm_90a", arguments, flags, "ThunderKittens")
+
+
+def sample(name, device, arguments="", which=""):
     folder = next(f for f in SAMPLES if f.endswith("/" + name))
-    return Program(f"cuda-samples/{name}", f"{folder}/{name}.cu", device, arguments, ("-I{clone}/Common",), "cuda-samples")
+    return Program(f"cuda-samples/{name}{which}", f"{folder}/{name}.cu", device, arguments, ("-I{clone}/Common",), "cuda-samples")
 
 
 SAMPLES = [f"Samples/3_CUDA_Features/{name}" for name in ("globalToShmemAsyncCopy", "bf16TensorCoreGemm", "tf32TensorCoreGemm", "dmmaTensorCoreGemm")]
@@ -89,7 +99,7 @@ PROGRAMS = [
     *own("bulk", "sm_90"),
     *own("cub_block"),
     *own("cub_device"),
-    sample("globalToShmemAsyncCopy", "sm_80", "-wA=256 -hA=256 -wB=256 -hB=256"),
+    *[sample("globalToShmemAsyncCopy", "sm_80", f"-wA=128 -hA=64 -wB=64 -hB=128 -kernel={kernel}", f" {kernel}") for kernel in range(6)],
     sample("bf16TensorCoreGemm", "sm_80"),
     sample("tf32TensorCoreGemm", "sm_80"),
     sample("dmmaTensorCoreGemm", "sm_80"),
@@ -123,6 +133,7 @@ PROGRAMS = [
     cutlass("88_hopper_fmha", "88_hopper_fmha", "sm_90a", "--b=1 --h=1 --d=64 --q=128 --k=128 --iterations=1 --verify"),
     cutlass("111_hopper_ssd", "111_hopper_ssd", "sm_90a", "--B=1 --E=64 --H=1 --G=1 --C=2 --iterations=1"),
     cutlass("113_hopper_gemm_activation_fusion", "113_hopper_gemm_fused_act", "sm_90a", "--m=128 --n=128 --k=128 --l=1 --iterations=1"),
+    *[lesson(number, "256") for number in ("04", "05", "06", "07", "08")],
 ]
 
 RIGHT = re.compile(r"\bpass(ed)?\b|\bsuccess\b|\bright\b|verification OK|Result = PASS|copy succeeded", re.I)
@@ -139,7 +150,7 @@ def commit(clone):
 def build(options, program, folder):
     """Whether the program's binary is there, and what the compiler says if not. A binary that was made by the same command is kept."""
     clone = options.clones / program.clone
-    source = (clone if program.clone and program.source != "cute_reference.cu" else HERE) / program.source
+    source = (clone if program.clone and "reference" not in program.source else HERE) / program.source
     if not source.exists():
         return False, f"there is no {program.source} in this clone"
     flags = [flag.replace("{clone}", str(clone)) for flag in program.flags]
