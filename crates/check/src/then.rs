@@ -145,7 +145,7 @@ pub fn parse(text: &str, dependent: bool) -> Result<Then, Error> {
     let [grid, block, shared @ ..] = &parts[..] else {
         return Err(wrong("grid and block are missing between `<<<` and `>>>`"));
     };
-    let size = |text: &String| shape::parse(text.trim()).map_err(|what| wrong(&what));
+    let size = |text: &String| shape::parse(text.trim()).map_err(|what| wrong(&what.to_string()));
     Ok(Then {
         entry: name.trim().to_owned(),
         grid: Some(size(grid)?),
