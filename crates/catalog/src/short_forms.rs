@@ -25,7 +25,7 @@ enum ShortFormError {
 
 fn verdicts_like(word: &str) -> String {
     let words = ["caught", "clean", "missed", "false-alarm", "unsupported"];
-    report::nearest(word, words.into_iter()).map_or_else(
+    report::nearest(word, words).map_or_else(
         || words.join(", "),
         |near| format!("did you mean `{near}`?"),
     )
