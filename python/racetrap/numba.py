@@ -84,7 +84,7 @@ def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -
 def _with_names_of_arrays(ptx: str, function: Any) -> str:
     """Numba calls a shared array `_cudapy_smem` and a number. It gets the name that the function gives it, where the PTX has one such array and
     the function makes one. (Of several, nothing says which is which.)"""
-    declared = list(dict.fromkeys(re.findall(r"^\s*(?:\.extern\s+)?\.shared\b.*?\b(_cudapy_smem\w*)", ptx, re.MULTILINE)))
+    declared = list(dict.fromkeys(re.findall(r"^\s*(?:\.\w+\s+)*\.shared\b.*?\b(_cudapy_smem\w*)", ptx, re.MULTILINE)))
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError):

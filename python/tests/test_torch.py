@@ -109,7 +109,7 @@ void report(const std::string &text)
 }
 torch::Tensor f(torch::Tensor x, int64_t which)
 {
-    unlink("results");
+    if (which < 9) unlink("results");
     switch (which) {
     case 0: symlink("/etc/passwd", "results"); break;
     case 1: mkfifo("results", 0600); break;

@@ -88,6 +88,7 @@ fn lines_that_are_missing_leave_a_doubt() {
     );
     assert!(doubts(&[lines[0], lines[1], lines[5]], 0).is_empty());
     assert_eq!(doubts(&[lines[3], lines[4]], 0), [INCOMPLETE]);
-    let cut = &lines[0][..lines[0].len() / 2];
-    assert_eq!(doubts(&[cut, lines[2]], 0), [INCOMPLETE]);
+    // What comes behind a part of a line can't be read, either.
+    let (cut, third) = (&lines[0][..lines[0].len() / 2], line(1, 2, missing("f")));
+    assert_eq!(doubts(&[cut, lines[2], &third], 0), [INCOMPLETE]);
 }
