@@ -53,6 +53,7 @@ mod inline;
 pub mod layout;
 mod merged_checks;
 mod module;
+mod parameters;
 mod points_to;
 mod registers;
 mod rewrite;

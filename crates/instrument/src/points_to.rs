@@ -8,7 +8,7 @@
 //! pass through moves, sums, choices and bitwise operations; products and shifts make offsets.
 
 use crate::layout;
-use crate::module::{bytes_of, places};
+use crate::parameters::{bytes_of, places};
 use ptx::ast::*;
 use ptx::semantics::{Opcode, Space, System, TypedInstruction};
 use std::collections::{HashMap, HashSet};
