@@ -147,6 +147,8 @@ fn dispensable_in_judged_kernels() {
         .unwrap()
         .map(|file| file.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "cu"))
+        // Its barriers are the library's, whose mutants spin until the time is over.
+        .filter(|path| !path.ends_with("group_tile_of_two_warps.cu"))
         .collect();
     kernels.sort();
     let tried = |path: &std::path::PathBuf| -> Vec<String> {

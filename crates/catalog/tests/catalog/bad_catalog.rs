@@ -164,7 +164,7 @@ fn twins_and_verdicts() {
     assert_snapshot!(right("expect:", "wrong-results: false\nexpect:"), @"cases/scan/small/right.yaml:17:16: `wrong-results` is only for buggy cases, which have a `twin`");
     assert_snapshot!(right("simulator: clean", "simulator: {verdict: missed, why: blind}"), @"cases/scan/small/right.yaml:18:14: a case without a `twin` is correct, so nothing can be missed");
     assert_snapshot!(right("oracle:\n  out: inclusive_scan(data)\n", ""), @"cases/scan/small/right.yaml:1:1: a correct case needs an `oracle` (or `prints`)");
-    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, targets, twin, why, sizes, buffers, launches, plan, streams, oracle, prints, wrong-results, perf, ptx, equivalent, limits, expect)");
+    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, targets, twin, why, sizes, buffers, tensors, launches, plan, streams, oracle, prints, wrong-results, perf, ptx, equivalent, limits, expect)");
     let mut files = Files::new();
     files.set(
         "cases/scan/small/other.yaml",

@@ -150,7 +150,7 @@ fn what_the_compiler_said_is_pinned() {
             .filter(|e| e.contains("diagnostics"))
             .collect::<String>()
     };
-    assert_snapshot!(errors(&tree), @"cases/fill/refused.yaml:2:9: the pinned compiler messages `kernels/fill/small.BUG.sm_90.diagnostics` are missing; create them with `racetrap dev renew`");
+    assert_snapshot!(errors(&tree), @"cases/fill/refused.yaml:2:9: the pinned compiler messages `kernels/fill/small.BUG.sm_90.diagnostics` are missing");
 
     let mut pinned = tree.clone();
     let text = of.text(&tree, "13.0.88", SAID, "/");
