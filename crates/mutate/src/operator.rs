@@ -7,7 +7,7 @@
 //!   weaker fence is enough. Fences that are needed for more are found when they are removed.
 //! - Operations on shared memory to `.cta` scope: without clusters no other block can reach this memory, so nothing changes.
 //!
-//! What orders asynchronous operations is mutated in [`asynchronous`](super::asynchronous).
+//! What orders asynchronous operations is mutated in `asynchronous`.
 //!
 //! Narrowing skips the scope `.cluster`: without clusters a cluster is one block.
 
