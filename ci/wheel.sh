@@ -153,6 +153,9 @@ compilers
 environment plain
 test_in "$environments/plain" numpy "$root/python/tests"
 if [[ ${RACETRAP_WHEEL_CLIENTS:-1} == 1 ]]; then
+    # What Triton has kept names the folder that it was compiled in first, which may have been another checkout.
+    rm -rf target/wheel/.triton
+    export TRITON_CACHE_DIR=$root/target/wheel/.triton
     clients=("$root/python/tests/test_adapters.py" "$root/python/tests/test_watch.py" "$root/python/tests/test_notebook.py")
     for client in triton triton-new cupy notebook; do
         environment "$client"
