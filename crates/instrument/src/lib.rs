@@ -47,12 +47,14 @@
 //! calls and prototypes of calls; functions that are defined nowhere are the driver's, and stay.
 
 mod access;
+mod check;
 mod emit;
 mod facts;
 mod inline;
 pub mod layout;
 mod merged_checks;
 mod module;
+mod names;
 mod parameters;
 mod points_to;
 mod registers;
