@@ -11,10 +11,11 @@
 //! It serves guesses, and says where a verdict can't be clean because no guess led there. It sees the kernel, not the functions that it
 //! calls, nor what depends on a branch by the way it went. Branches on one line of PTX are taken for one.
 
+use super::fixed_point::fixed_point;
 use super::usage::{Part, address, collect, lanes, read_by};
 use ptx::ast::{Function, Instruction, Item, Module, Operand};
 use ptx::semantics::{Effect, MemoryEffect, Opcode, Space, Type, TypedInstruction};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Instructions of a kernel that is read, at most: nobody writes a longer one by hand.
 const INSTRUCTIONS: usize = 20_000;
@@ -114,29 +115,19 @@ impl Decides {
             .iter()
             .map(|one| TypedInstruction::of(one))
             .collect();
-        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (k, one) in instructions.iter().enumerate() {
-            for register in read_by(one) {
-                readers.entry(register).or_default().push(k);
-            }
-            if typed[k].memory.as_ref().is_some_and(|m| is_cell(m.space)) {
-                readers.entry(MEMORY).or_default().push(k);
-            }
-        }
-        // What can be added is finite: each register holds a few things.
-        let mut waits = vec![true; instructions.len()];
-        let mut waiting: VecDeque<usize> = (0..instructions.len()).collect();
-        while let Some(k) = waiting.pop_front() {
-            waits[k] = false;
+        let reads: Vec<Vec<&str>> = instructions
+            .iter()
+            .zip(&typed)
+            .map(|(one, typed)| {
+                let cell = typed.memory.as_ref().is_some_and(|m| is_cell(m.space));
+                read_by(one).chain(cell.then_some(MEMORY)).collect()
+            })
+            .collect();
+        // Each register holds a few things.
+        fixed_point(&reads, |k| {
             reader.step(instructions[k], &typed[k]);
-            for register in std::mem::take(&mut reader.changed) {
-                for next in readers.get(register).into_iter().flatten() {
-                    if !std::mem::replace(&mut waits[*next], true) {
-                        waiting.push_back(*next);
-                    }
-                }
-            }
-        }
+            std::mem::take(&mut reader.changed)
+        });
         reader.decided(&instructions, &typed)
     }
 }

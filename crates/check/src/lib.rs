@@ -20,6 +20,7 @@ mod decides;
 pub mod entry;
 pub mod error;
 pub mod explore;
+mod fixed_point;
 mod functions;
 mod gated;
 pub mod geometry;

@@ -4,12 +4,13 @@
 //! An abstract interpretation to a fixed point, without regard to control flow: a register holds (parts of) parameters, or values
 //! loaded through them. What a register newly holds is followed to the instructions that read it, so that the work grows with their number. It serves guesses alone, never a verdict. It sees the kernel, not the functions that it calls.
 
+use super::fixed_point::fixed_point;
 use ptx::ast::{Function, Instruction, Operand, Stmt};
 use ptx::semantics::{
     Effect, MemoryEffect, Modifier, Opcode, Order, Space, Type, TypedInstruction,
 };
 use session::buffer::ElementType;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A part of a parameter: its index, and the byte at which the part begins.
 pub(super) type Part = (usize, u32);
@@ -72,26 +73,15 @@ impl Usage {
             .iter()
             .map(|one| TypedInstruction::of(one))
             .collect();
-        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (k, one) in instructions.iter().enumerate() {
-            for register in read_by(one) {
-                readers.entry(register).or_default().push(k);
-            }
-        }
-        // What can be added is finite: each register holds a few things.
-        let mut waits = vec![true; instructions.len()];
-        let mut waiting: VecDeque<usize> = (0..instructions.len()).collect();
-        while let Some(k) = waiting.pop_front() {
-            waits[k] = false;
+        let reads: Vec<Vec<&str>> = instructions
+            .iter()
+            .map(|one| read_by(one).collect())
+            .collect();
+        // Each register holds a few things.
+        fixed_point(&reads, |k| {
             reader.step(instructions[k], &typed[k]);
-            for register in std::mem::take(&mut reader.changed) {
-                for next in readers.get(register).into_iter().flatten() {
-                    if !std::mem::replace(&mut waits[*next], true) {
-                        waiting.push_back(*next);
-                    }
-                }
-            }
-        }
+            std::mem::take(&mut reader.changed)
+        });
         for (one, typed) in instructions.iter().zip(&typed) {
             reader.types(one, typed);
         }
