@@ -8,7 +8,7 @@ use crate::memory::{Kind, nameless, nameless_in};
 use crate::operation::{Request, Work, describe};
 use crate::record::Record;
 use crate::trace::Shown;
-use detect::finding::{Detail, End, Finding, Place};
+use detect::finding::{Finding, Place};
 use detect::footprint::{AccessRecord, Conflict};
 use detect::rules::Rule;
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
@@ -276,27 +276,9 @@ impl Context {
                     }
                 });
             }
-            let end = |launch: u32, record: &AccessRecord| End {
-                site: record.site,
-                launch,
-                block: record.block,
-                thread: record.thread,
-                threads: 1,
-                action: record.action,
-                order: record.order,
-            };
             let finding = Finding {
-                rule: conflict.rule,
-                ends: vec![end(1, &conflict.first), end(0, &conflict.second)],
-                place: Some(Place {
-                    space: Space::Global,
-                    address: conflict.address,
-                    bytes: conflict.first.bytes.min(conflict.second.bytes),
-                    mapped: true,
-                }),
-                detail: Detail::None,
                 count: conflict.count,
-                stale_loads: Vec::new(),
+                ..conflict.finding(conflict.rule, [1, 0])
             };
             let mut scene = Scene {
                 steps: views,

@@ -22,11 +22,11 @@ mod tests;
 
 pub use recorder::{Ranges, Recorder};
 
-use crate::finding::Action;
+use crate::finding::{Action, Detail, End, Finding, Place};
 use crate::rules::Rule;
 use page::Page;
 use simt::ids::{BlockId, Site, ThreadId};
-use simt::observer::{Order, Scope};
+use simt::observer::{Order, Scope, Space};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -60,9 +60,26 @@ impl AccessRecord {
             .is_some_and(|(order, scope)| order.is_strong() && scope >= Scope::Gpu)
     }
 
+    /// Whether it reads.
+    pub fn reads(&self) -> bool {
+        matches!(self.action, Action::Read | Action::Atomic)
+    }
+
     /// Whether it writes.
     pub fn writes(&self) -> bool {
         matches!(self.action, Action::Write | Action::Atomic)
+    }
+
+    fn end(&self, launch: u32) -> End {
+        End {
+            site: self.site,
+            launch,
+            block: self.block,
+            thread: self.thread,
+            threads: 1,
+            action: self.action,
+            order: self.order,
+        }
     }
 
     /// Whether the host is in its scope: morally strong with an access of the host that is strong, too.
@@ -132,6 +149,26 @@ pub struct Conflict {
     pub address: u64,
     /// At how many places the same two do.
     pub count: u64,
+}
+
+impl Conflict {
+    /// As a finding of a rule, whose ends are the first operation's and the second's, by the numbers of their launches; that has not been counted yet.
+    pub fn finding(&self, rule: Rule, launches: [u32; 2]) -> Finding {
+        let [first, second] = launches;
+        Finding {
+            rule,
+            ends: vec![self.first.end(first), self.second.end(second)],
+            place: Some(Place {
+                space: Space::Global,
+                address: self.address,
+                bytes: self.first.bytes.min(self.second.bytes),
+                mapped: true,
+            }),
+            detail: Detail::None,
+            count: 0,
+            stale_loads: Vec::new(),
+        }
+    }
 }
 
 /// Conflicts of the same two instructions are one.

@@ -1,11 +1,10 @@
 //! Finds conflicts between unordered operations of a host program, by comparing their memory accesses.
 
 use super::order::Order;
-use detect::finding::{Action, Detail, End, Finding, Place};
+use detect::finding::Finding;
 use detect::footprint::{AccessRecord, Footprint};
 use detect::rules::Rule;
 use simt::ids::Site;
-use simt::observer::Space;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What has been executed, and what of it conflicts.
@@ -129,7 +128,7 @@ impl Concurrent {
                     true => (&conflict.second, &conflict.first),
                     false => (&conflict.first, &conflict.second),
                 };
-                if past.waits && reads(of) && writes(by) {
+                if past.waits && of.reads() && by.writes() {
                     self.raced.insert(past.number);
                 }
                 let key = (
@@ -137,19 +136,8 @@ impl Concurrent {
                     later.culprit(&conflict.first),
                     earlier.culprit(&conflict.second),
                 );
-                let finding = || Finding {
-                    rule: conflict.rule,
-                    ends: vec![end(later, &conflict.first), end(earlier, &conflict.second)],
-                    place: Some(Place {
-                        space: Space::Global,
-                        address: conflict.first.address.max(conflict.second.address),
-                        bytes: conflict.first.bytes.min(conflict.second.bytes),
-                        mapped: true,
-                    }),
-                    detail: Detail::None,
-                    count: 0,
-                    stale_loads: Vec::new(),
-                };
+                let launches = [later.number as u32, earlier.number as u32];
+                let finding = || conflict.finding(conflict.rule, launches);
                 self.found.entry(key).or_insert_with(finding).count += conflict.count;
             }
         }
@@ -192,25 +180,5 @@ impl ExecutedOp {
             Some(name) => RaceEnd::Kernel(name.clone(), toucher.site),
             None => RaceEnd::Step(self.number),
         }
-    }
-}
-
-fn reads(toucher: &AccessRecord) -> bool {
-    matches!(toucher.action, Action::Read | Action::Atomic)
-}
-
-fn writes(toucher: &AccessRecord) -> bool {
-    matches!(toucher.action, Action::Write | Action::Atomic)
-}
-
-fn end(past: &ExecutedOp, toucher: &AccessRecord) -> End {
-    End {
-        site: toucher.site,
-        launch: past.number as u32,
-        block: toucher.block,
-        thread: toucher.thread,
-        threads: 1,
-        action: toucher.action,
-        order: toucher.order,
     }
 }

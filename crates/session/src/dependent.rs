@@ -11,11 +11,8 @@
 
 use super::simulator::{Begun, Independence, Primary, Session};
 use detect::Detectors;
-use detect::finding::{Detail, End, Finding, Place};
-use detect::footprint::AccessRecord;
 use detect::rules::Rule;
 use simt::ids::Site;
-use simt::observer::Space;
 use simt::{Launch, Limits, Pause, Program, ScheduleSpec, Stop, Waiting};
 
 /// A launch directly behind another one, in a stream.
@@ -137,22 +134,8 @@ impl Session {
                     (kernel, conflict.first.site),
                     (before.kernel, conflict.second.site),
                 ];
-                let finding = || Finding {
-                    rule: Rule::MissingDependencyWait,
-                    ends: vec![
-                        end(one.how.number, &conflict.first),
-                        end(before.number, &conflict.second),
-                    ],
-                    place: Some(Place {
-                        space: Space::Global,
-                        address: conflict.address,
-                        bytes: conflict.first.bytes.min(conflict.second.bytes),
-                        mapped: true,
-                    }),
-                    detail: Detail::None,
-                    count: 0,
-                    stale_loads: Vec::new(),
-                };
+                let launches = [one.how.number, before.number];
+                let finding = || conflict.finding(Rule::MissingDependencyWait, launches);
                 self.dependence.entry(key).or_insert_with(finding).count += conflict.count;
             }
         }
@@ -163,17 +146,5 @@ impl Session {
                 all,
             });
         }
-    }
-}
-
-fn end(launch: u32, record: &AccessRecord) -> End {
-    End {
-        site: record.site,
-        launch,
-        block: record.block,
-        thread: record.thread,
-        threads: 1,
-        action: record.action,
-        order: record.order,
     }
 }
