@@ -252,8 +252,14 @@ def put(page, name, lines):
     page.write_text(head + "\n" + "\n".join(lines) + "\n" + tail)
 
 
+# Folders that say nothing of a program: what is printed begins behind them.
+FOLDERS = [pathlib.Path.cwd()]
+
+
 def cell(text):
-    return str(text).replace(f"{pathlib.Path.cwd()}/", "").replace("|", "\\|").replace("\n", " ")
+    for folder in FOLDERS:
+        text = str(text).replace(f"{folder}/", "")
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def short(text, most=280):
@@ -288,6 +294,7 @@ def main():
     parser.add_argument("--build-timeout", type=int, default=900, help="seconds for a compilation")
     options = parser.parse_args()
     options.clones, options.racetrap = options.clones.resolve(), options.racetrap.resolve()
+    FOLDERS.insert(0, options.clones)
     options.keep = (options.keep or pathlib.Path(tempfile.mkdtemp())).resolve()
     rows = []
     for program in PROGRAMS:

@@ -17,6 +17,7 @@
 //! | `barrier.rs` | "bar, barrier" |
 //! | `warp.rs` | "bar.warp.sync", "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync", "activemask" |
 //! | `calls.rs` | "call", "ret", "exit", "alloca" |
+//! | `registers.rs` | "State Spaces": `.reg` |
 //! | `special.rs` | "Special Registers" |
 //!
 //! # What both engines share
@@ -45,6 +46,7 @@ mod bulk;
 mod calls;
 mod memory;
 mod phases;
+mod registers;
 mod special;
 mod tensor;
 mod warp;
@@ -558,57 +560,5 @@ impl<O: Hooks> Turn<'_, '_, O> {
         self.core.moved();
         (self.core).image(self.block, self.w, op, active, site);
         Ok(())
-    }
-
-    /// A lane of a 32-bit row.
-    fn w(&self, slot: Slot, l: usize) -> u32 {
-        row(&self.warp().w, self.core.const_w, slot)[l]
-    }
-
-    /// A lane of a 64-bit row.
-    fn d(&self, slot: Slot, l: usize) -> u64 {
-        row(&self.warp().d, self.core.const_d, slot)[l]
-    }
-
-    /// A lane of a predicate.
-    fn p(&self, slot: Slot, l: usize) -> bool {
-        predicate(&self.warp().p, slot) >> l & 1 == 1
-    }
-
-    /// A lane of a row of any class; of two rows, the lower one.
-    fn register(&self, class: RegisterClass, slot: Slot, l: usize) -> u64 {
-        match class {
-            RegisterClass::W(_) => u64::from(self.w(slot, l)),
-            RegisterClass::P => u64::from(self.p(slot, l)),
-            RegisterClass::D | RegisterClass::Q => self.d(slot, l),
-        }
-    }
-
-    fn set_w(&mut self, slot: Slot, l: usize, value: u32) {
-        if slot != Slot::NONE {
-            self.warp_mut().w[slot.0 as usize][l] = value;
-        }
-    }
-
-    fn set_d(&mut self, slot: Slot, l: usize, value: u64) {
-        if slot != Slot::NONE {
-            self.warp_mut().d[slot.0 as usize][l] = value;
-        }
-    }
-
-    fn set_p(&mut self, slot: Slot, l: usize, value: bool) {
-        if slot != Slot::NONE {
-            let p = &mut self.warp_mut().p[slot.0 as usize];
-            *p = *p & !(1 << l) | u32::from(value) << l;
-        }
-    }
-
-    /// Writes a lane of a row of any class but pairs.
-    fn set_register(&mut self, class: RegisterClass, slot: Slot, l: usize, value: u64) {
-        match class {
-            RegisterClass::W(_) => self.set_w(slot, l, value as u32),
-            RegisterClass::P => self.set_p(slot, l, value & 1 == 1),
-            RegisterClass::D | RegisterClass::Q => self.set_d(slot, l, value),
-        }
     }
 }
