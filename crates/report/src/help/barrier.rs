@@ -68,19 +68,39 @@ pub(crate) fn place(
 
 /// A barrier of the cluster before all that a kernel does with an access, or behind it.
 pub(crate) fn of_cluster(one: &Guilty, before: bool, defines: &[String]) -> Option<Edit> {
+    let (text, part) = whole_statement(one, defines)?;
+    let name = Placing::of(&text, Wanted::Cluster).behind(part).ok()?;
+    Edit::new(vec![match before {
+        true => in_front(&text, part, &name.to_string()),
+        false => text.behind(part, &format!("{name};")),
+    }])
+}
+
+/// A wait for the launch in front, before all that a kernel does with an access: each thread waits for itself (PTX ISA, "griddepcontrol").
+pub(crate) fn of_dependency(one: &Guilty, defines: &[String]) -> Option<Edit> {
+    let (text, part) = whole_statement(one, defines)?;
+    Edit::new(vec![in_front(
+        &text,
+        part,
+        "cudaGridDependencySynchronize()",
+    )])
+}
+
+/// The statement of a kernel's own body that an access stands in.
+fn whole_statement(one: &Guilty, defines: &[String]) -> Option<(Text, StatementId)> {
     let frame = one.frames.last().filter(|_| one.in_source)?;
     let text = Text::of(&frame.file, defines);
     let tree = text.tree();
     let id = text.at(frame)?;
     let body = *tree.get(tree.function_of(id)).parts.first()?;
-    let mut placing = Placing::of(&text, Wanted::Cluster);
-    let part = placing.part(body, id).ok()?;
-    let name = placing.behind(part).ok()?;
-    let start = tree.get(part).span.start;
-    Edit::new(vec![match before {
-        true => text.insert(start, format!("{name};\n{}", text.indentation(start))),
-        false => text.behind(part, &format!("{name};")),
-    }])
+    let part = Placing::of(&text, Wanted::Cluster).part(body, id).ok()?;
+    Some((text, part))
+}
+
+/// A call in a line of its own in front of a statement.
+fn in_front(text: &Text, part: StatementId, call: &str) -> Change {
+    let start = text.tree().get(part).span.start;
+    text.insert(start, format!("{call};\n{}", text.indentation(start)))
 }
 
 /// A barrier that only some threads reach, moved to behind or around the branch: the changes.

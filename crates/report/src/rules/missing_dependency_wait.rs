@@ -50,7 +50,7 @@
 //!
 //! CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization". PTX ISA, "griddepcontrol".
 
-use crate::help::Advice;
+use crate::help::{Advice, barrier};
 use crate::rule_text::{RuleText, SUMMARY};
 
 pub(crate) const TEXT: RuleText = RuleText {
@@ -61,10 +61,15 @@ pub(crate) const TEXT: RuleText = RuleText {
         ))
     },
     help: |view| {
-        Some(Advice::from(format!(
+        let text = format!(
             "call `cudaGridDependencySynchronize()` (`griddepcontrol.wait`) before {}",
             view.at(0)
-        )))
+        );
+        let one = view.guilty.first()?;
+        Some(Advice::with(
+            text,
+            barrier::of_dependency(one, view.defines()),
+        ))
     },
     ..SUMMARY
 };
